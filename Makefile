@@ -1,0 +1,32 @@
+# Everything runs in .venv, made from Python 3.11 or newer and the pinned versions in constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help run test lint bench results clean
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+run: $(VENV)/installed  ## six skills in the Hard maze, with pictures and a film of them (a few minutes)
+	$(BIN)/leads train --task maze-hard --samples 300000 --out runs/demo-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/leads skills $$(ls -td runs/demo-* | head -1)
+
+test: $(VENV)/installed  ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
+	$(BIN)/python benchmarks/speed.py
+
+clean:  ## removes the virtual environment (runs/ stays)
+	rm -rf $(VENV)

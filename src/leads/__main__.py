@@ -1,0 +1,5 @@
+"""`python -m leads`."""
+
+from leads.cli import main
+
+main()

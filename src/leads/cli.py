@@ -1,0 +1,151 @@
+"""The command line: one function a command; the only place that parses or exits."""
+
+import os
+
+# One run uses one core, so that many runs fill a machine; XLA reads this when JAX is first used.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NoReturn, get_args, get_type_hints
+
+import jax
+
+from leads import fields
+from leads.agent import load
+from leads.errors import UserError
+from leads.methods import METHODS, config_class
+from leads.progress import Progress
+from leads.report.figures import write_figures
+from leads.report.video import write_skills
+from leads.tasks import TASKS
+from leads.tasks.maze import OnWall
+from leads.training.run import Run
+from leads.training.train import resume, train
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Runs a command; bad input is one line on stderr and exit code 2."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        arguments = _parser(argv).parse_args(argv)
+        _cache_compilations()
+        arguments.command(arguments)
+    except UserError as error:
+        print(f"leads: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("leads: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def train_command(arguments: argparse.Namespace) -> None:
+    """Teaches skills and draws what they do."""
+    given = {name: value for name, value in vars(arguments).items() if value is not None and name != "command"}
+    every = given.pop("checkpoint_every", 10)
+    if arguments.resume is not None:
+        others = given.keys() - {"resume"}
+        if others:
+            raise UserError(f"resume: goes with no other option of a run, but got {', '.join(sorted(others))}")
+        with Progress() as progress:
+            directory = resume(arguments.resume, every, report=progress)
+    else:
+        with Progress() as progress:
+            directory = train(checkpoint_every=every, report=progress, **given)
+    figures = write_figures(directory)
+    summary = Run.open(directory).summary()
+    print(
+        f"{summary['samples']:,} samples in {summary['wall_seconds']:.0f} s: coverage {summary['coverage']:.0f} %, "
+        f"skill coverage {summary['skill_coverage']:.0f} %, distinctness {summary['distinctness']:.2f}"
+    )
+    print(f"run {directory}")
+    for path in figures:
+        print(f"figure {path}")
+
+
+def skills_command(arguments: argparse.Namespace) -> None:
+    """Shows where each skill of a run goes."""
+    for line in write_skills(load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes):
+        print(line)
+
+
+def figures_command(arguments: argparse.Namespace) -> None:
+    """Draws a run's figures again."""
+    for path in write_figures(arguments.run_dir):
+        print(f"figure {path}")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message)
+
+
+def _parser(argv: list[str]) -> argparse.ArgumentParser:
+    parser = _Parser(prog="leads", description="Skills without reward that together explore everywhere.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = commands.add_parser("train", help=train_command.__doc__, description=train_command.__doc__)
+    command.set_defaults(command=train_command)
+    command.add_argument("--task", metavar="NAME", help=f"{', '.join(TASKS)} or maze:FILE.json (default maze-hard)")
+    command.add_argument("--method", metavar="NAME", help=f"one of {', '.join(METHODS)} (default leads)")
+    command.add_argument("--samples", type=_number(int), metavar="N", help="environment steps (default: the task's budget)")
+    command.add_argument("--seed", type=_number(int), metavar="N", help="default 0")
+    command.add_argument("--out", type=Path, metavar="DIR", help="new run directory (default: one under runs/)")
+    command.add_argument("--on-wall", metavar="WHAT", help=f"what a wall does: {' or '.join(get_args(OnWall))} (default terminate)")
+    command.add_argument("--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)")
+    command.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR; goes with no other option")
+    _add_fields(command, _method_of(argv))
+
+    command = commands.add_parser("skills", help=skills_command.__doc__, description=skills_command.__doc__)
+    command.set_defaults(command=skills_command)
+    command.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    command.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN_DIR/figures)")
+    command.add_argument("--episodes", type=_number(int), default=20, metavar="N", help="episodes per skill (default 20)")
+
+    command = commands.add_parser("figures", help=figures_command.__doc__, description=figures_command.__doc__)
+    command.set_defaults(command=figures_command)
+    command.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    return parser
+
+
+def _method_of(argv: list[str]) -> str:
+    """The method whose fields are options: a first look at the arguments."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--method", nargs="?", default="leads")
+    return first.parse_known_args(argv)[0].method or "leads"
+
+
+def _add_fields(command: argparse.ArgumentParser, method: str) -> None:
+    config = config_class(method)
+    group = command.add_argument_group(f"fields of {method}")
+    documents, hints = fields.docs(config), get_type_hints(config)
+    for name, default in fields.defaults(config).items():
+        shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+        group.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=_field(name, hints[name]),
+            metavar="X",
+            help=f"{documents[name]} (default {shown})".replace("%", "%%"),
+        )
+
+
+def _field(name: str, kind: Any):
+    return lambda text: fields.parse(name, kind, text)
+
+
+def _number(kind: type):
+    def parse(text: str):
+        try:
+            return kind(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from error
+
+    return parse
+
+
+def _cache_compilations() -> None:
+    """Compiled programs are kept between runs, so that only the first one waits for them."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    jax.config.update("jax_compilation_cache_dir", str(Path(home) / "leads"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

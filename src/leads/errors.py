@@ -1,0 +1,5 @@
+"""What a user did wrong, in one line."""
+
+
+class UserError(ValueError):
+    """Bad input: the command line prints the message alone and exits with code 2."""

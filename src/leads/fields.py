@@ -1,0 +1,70 @@
+"""Config dataclasses as users see them: fields with their doc lines, checked when built from plain values."""
+
+import ast
+import dataclasses
+import inspect
+import math
+import types
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from leads.errors import UserError
+
+
+def docs(cls: type) -> dict[str, str]:
+    """The string literal under each field of a dataclass."""
+    body = ast.parse(inspect.cleandoc(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]
+    found = {}
+    for field, below in zip(body, body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore[union-attr]
+    return found
+
+
+def parse(name: str, kind: Any, text: str) -> Any:
+    """A value of type `kind` from the command line; tuples are written 256,128."""
+    try:
+        if get_origin(kind) is tuple:
+            return tuple(get_args(kind)[0](part) for part in text.split(","))
+        if kind in (int, float):
+            return kind(text)
+    except ValueError as error:
+        raise UserError(f"{name}: {text!r} is not {_described(kind)}") from error
+    return text
+
+
+def build(cls: type, values: dict[str, Any]) -> Any:
+    """`cls(**values)` with every name and value checked."""
+    hints = get_type_hints(cls)
+    for name, value in values.items():
+        if name not in hints:
+            raise UserError(f"{name}: unknown field; allowed are {', '.join(hints)}")
+        if not _fits(hints[name], value):
+            raise UserError(f"{name}: {value!r} is not {_described(hints[name])}")
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return cls(**values)
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    return {field.name: field.default for field in dataclasses.fields(cls)}
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_origin(kind) is tuple:
+        return isinstance(value, (tuple, list)) and all(_fits(get_args(kind)[0], part) for part in value)
+    if get_origin(kind) in (Union, types.UnionType):
+        return any(_fits(option, value) for option in get_args(kind))
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return kind is type(None) and value is None or isinstance(kind, type) and isinstance(value, kind)
+
+
+def _described(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(str, get_args(kind)))
+    if get_origin(kind) is tuple:
+        return "numbers with commas between them"
+    return {int: "a whole number", float: "a finite number"}.get(kind, str(kind))

@@ -1,0 +1,336 @@
+"""LEADS: learning diverse skills through successor state measures (Algorithm 1 of the paper)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from leads.errors import UserError
+from leads.measures.c_learning import AfterEnd, monte_carlo_loss, temporal_difference_loss
+from leads.measures.classifier import Classifier
+from leads.measures.factorised import Factorised
+from leads.measures.measure import Measure
+from leads.methods import targets
+from leads.nn import squashed_gaussian
+from leads.nn.networks import Actor
+from leads.rollouts.archive import Archive
+from leads.rollouts.episodes import Episodes, draw_batch, draw_steps
+from leads.rollouts.noise import Colour
+from leads.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class LeadsConfig:
+    """Every number of LEADS, with the published value in brackets where there is one."""
+
+    n_skill: int = 6
+    """Number of skills (paper: 6)."""
+    skill_size: int = 20
+    """Dimension of the orthonormal skill vectors z (paper: 20)."""
+    n_episode: int = 16
+    """Episodes per skill and epoch (paper: 16)."""
+    noise: Colour = "mixed"
+    """Colour of the action noise while collecting: white, pink, or mixed, every other episode (paper: white)."""
+    actor_hidden: tuple[int, ...] = (256, 256)
+    """Hidden layers of the policy (paper: 256,256)."""
+
+    measure: Literal["factorised", "classifier"] = "factorised"
+    """Form of the measure: <phi(s1,a,z), psi(s2)> or one network on all (paper: classifier)."""
+    measure_hidden: tuple[int, ...] = (128, 128)
+    """Hidden layers of the measure's networks (paper: 256,128)."""
+    measure_steps: int = 256
+    """Gradient steps on the measure after collecting (paper: 256)."""
+    measure_batch: int = 256
+    """Transitions a step of the measure; the factorised form sees all pairs of them (paper: 1024)."""
+    measure_rate: float = 5e-4
+    """Adam's rate for the measure (paper: 5e-4)."""
+    mc_weight: float = 0.5
+    """Lambda: weight of the Monte Carlo loss against the temporal difference loss (paper: .5)."""
+    discount: float = 0.95
+    """Gamma (paper: .95)."""
+    futures: Literal["uniform", "geometric"] = "uniform"
+    """Monte Carlo positives: uniform over the rest of the horizon, or Geometric(1 - gamma) ahead (paper: geometric)."""
+    after_end: AfterEnd = "vanish"
+    """After a terminal state: it repeats for ever (absorb), or nothing follows (vanish), so lives are worth keeping (paper: absorb)."""
+    marginal: Literal["archive", "epoch"] = "archive"
+    """p(s), what the measure is relative to: the archive, nearly uniform, or this epoch's states (paper: epoch)."""
+    td_cap: float = 100.0
+    """Upper bound of the weight w in the temporal difference loss (paper: none)."""
+
+    uncertainty: Literal["balanced", "bounded", "literal"] = "balanced"
+    """u_t(s,z): a fair division of the archive, eq:measure bounded, or eq:measure as printed (paper: literal)."""
+    contrast: float = 5.0
+    """Balanced u: how sharply visits decide whose a state is."""
+    reachable: float = 0.02
+    """Balanced u: the measure m(s0,s,z) below which a state is hardly sent for."""
+    separation_weight: float = 1.0
+    """Bounded u: weight of being far from other skills, seen from s0."""
+    repulsion_weight: float = 2.0
+    """Bounded u: weight of being far from other skills, seen from the last targets."""
+    novelty_weight: float = 2.0
+    """Bounded u: weight of being new."""
+    candidates: Literal["archive", "epoch"] = "archive"
+    """Bounded and literal u: targets are chosen among archived states, or states of this epoch's D_z (paper: epoch)."""
+    n_archive: int = 256
+    """Targets per skill and epoch: draws from exp u if balanced, else the best, of which one is drawn uniformly (paper: 1)."""
+    archive_size: int = 1024
+    """States kept, spread evenly over all that was ever visited."""
+    archive_admit: int = 512
+    """New states that may enter the archive in an epoch."""
+    history_decay: float = 0.9
+    """Weight of an epoch's measures in the history, per epoch of age (paper: 1)."""
+
+    objective: Literal["leads", "lower_bound", "lower_bound_diversity"] = "leads"
+    """eq:objective_function, or the earlier bounds eq:lower_bound, eq:lower_bound_diversity (paper: leads)."""
+    offset: float = 30.0
+    """The number beside the sum in the denominator of the objective; G saturates once m is far above it (paper: 1)."""
+    policy_steps: int = 64
+    """Gradient steps on the policy an epoch (paper: 16)."""
+    policy_batch: int = 128
+    """States a step of the policy, each with the actions of every skill (paper: 1024)."""
+    policy_rate: float = 5e-4
+    """Adam's rate for the policy (paper: 5e-4)."""
+    td_steps: int = 4
+    """Off-policy steps on the measure after each step of the policy (paper: 1)."""
+    entropy: float = 0.02
+    """Lambda_h, weight of the action entropy (paper: .05)."""
+    target_entropy: float = 0.2
+    """Weight of the action entropy at the targets, to wander once there (paper: 0)."""
+
+    def __post_init__(self):
+        for name in ("n_skill", "n_episode", "measure_steps", "measure_batch", "n_archive", "archive_size",
+                     "archive_admit", "policy_steps", "policy_batch"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
+        for name in ("measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast"):
+            if getattr(self, name) <= 0:
+                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
+        if self.td_steps < 0:
+            raise UserError(f"td_steps: {self.td_steps} is not allowed; give a number from 0")
+        if not 0 < self.discount < 1:
+            raise UserError(f"discount: {self.discount} is not allowed; give a number between 0 and 1")
+        for name in ("mc_weight", "history_decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number from 0 to 1")
+        if self.skill_size < self.n_skill:
+            raise UserError(f"skill_size: {self.skill_size} is not allowed; give at least n_skill, {self.n_skill}")
+        if self.uncertainty != "balanced" and self.n_archive > self.archive_size // self.n_skill:
+            raise UserError(f"n_archive: {self.n_archive} is not allowed; give at most archive_size / n_skill")
+
+
+class LeadsState(eqx.Module):
+    """All that LEADS learns."""
+
+    skills: Float[Array, "skill skill_size"]
+    """Orthonormal skill vectors z."""
+    actor: Actor
+    measure: Measure
+    actor_optimiser: optax.OptState
+    measure_optimiser: optax.OptState
+    targets: Float[Array, "skill archive state"]
+    """Where delta(s|z) puts its mass; the first of each skill is s_t^z, the argmax of u."""
+    archive: Archive
+    """The history: how much each skill has visited states spread over all that was visited."""
+
+
+class Leads:
+    """The method; its functions are pure and get and give the state."""
+
+    evaluation_noise: Colour = "white"
+
+    def __init__(self, config: LeadsConfig, task: Task):
+        self.config, self.task, self.noise = config, task, config.noise
+        self.start = jnp.asarray(task.start)
+        self.actor_optimiser = optax.adam(config.policy_rate)
+        self.measure_optimiser = optax.adam(config.measure_rate)
+
+    def init(self, key: PRNGKeyArray) -> LeadsState:
+        c, task = self.config, self.task
+        skill_key, actor_key, measure_key = jax.random.split(key, 3)
+        actor = Actor(actor_key, task.state_size, c.skill_size, task.action_size, c.actor_hidden)
+        form = {"factorised": Factorised, "classifier": Classifier}[c.measure]
+        measure = form(measure_key, task.state_size, task.action_size, c.skill_size, c.measure_hidden)
+        return LeadsState(
+            skills=jax.random.orthogonal(skill_key, c.skill_size)[: c.n_skill],
+            actor=actor,
+            measure=measure,
+            actor_optimiser=self.actor_optimiser.init(actor),
+            measure_optimiser=self.measure_optimiser.init(measure),
+            targets=jnp.broadcast_to(self.start, (c.n_skill, c.n_archive, task.state_size)),
+            archive=Archive.empty(c.archive_size, self.start, c.n_skill),
+        )
+
+    def act(self, state: LeadsState, s, skill, noise):
+        return squashed_gaussian.sample(*state.actor(s, state.skills[skill]), noise)
+
+    def targets(self, state: LeadsState) -> Float[Array, "skill state"]:
+        """s_t^z, the target of every skill."""
+        return state.targets[:, 0]
+
+    def update(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
+        """Phases 2 to 4 of an epoch of Algorithm 1; phase 1, collecting, gave `episodes`, which are D_z."""
+        keys = jax.random.split(key, 3)
+        state = self._archive(state, episodes)
+        state, fitted = self._fit_measure(state, episodes, keys[0])
+        visits = self.visits(state)
+        state = self._choose_targets(state, episodes, keys[1])
+        state, improved = self._improve_policy(state, episodes, keys[2])
+        return eqx.tree_at(lambda s: s.archive.visits, state, visits), fitted | improved
+
+    # The history
+
+    def _archive(self, state: LeadsState, episodes: Episodes) -> LeadsState:
+        """Offers all states of the epoch to the archive."""
+        c = self.config
+        seen = episodes.states[:, :, 1:].reshape(-1, len(self.start))
+        skill = jnp.repeat(jnp.arange(c.n_skill), len(seen) // c.n_skill)
+        archive = state.archive.offer(seen, skill, self.task.features, c.archive_admit)
+        return eqx.tree_at(lambda s: s.archive, state, archive)
+
+    def visits(self, state: LeadsState) -> Float[Array, "slot skill"]:
+        """sum_{k<=t} m_k(s0, s, z) of archived states, discounted by age: past epochs' sum, and this epoch's measure."""
+        now = jnp.exp(jnp.minimum(self.log_measure(state, self.start, state.archive.states), LARGEST_LOG_VISIT))
+        return self.config.history_decay * state.archive.visits + now.T
+
+    # Phase 2: fit the measure
+
+    def measure_loss(self, measure: Measure, state: LeadsState, episodes: Episodes, on_policy: bool, key: PRNGKeyArray):
+        """C-Learning: lambda MC + (1 - lambda) TD while the data are on-policy, TD alone when they no longer are."""
+        c = self.config
+        keys = jax.random.split(key, 3)
+        batch = draw_batch(episodes, c.measure_batch, c.discount, c.futures, keys[0])
+        z = state.skills[batch.skill]
+        next_a = squashed_gaussian.sample(*state.actor(batch.next_s, z), jax.random.normal(keys[1], batch.a.shape))
+        marginal = self._draw_marginal(state, episodes, keys[2])
+        positives = (batch.next_s, batch.future_s) if on_policy else (batch.next_s,)
+        (following, *future), negative = measure.logits(batch.s, batch.a, z, positives, marginal)
+        _, later = state.measure.logits(batch.next_s, next_a, z, (), marginal)
+        loss = temporal_difference_loss(following, negative, later, batch.terminal, c.discount, c.after_end, c.td_cap)
+        if on_policy:
+            monte_carlo = monte_carlo_loss(*future, negative, batch.future_is_real, c.after_end)
+            loss = c.mc_weight * monte_carlo + (1 - c.mc_weight) * loss
+        return loss
+
+    def _draw_marginal(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray) -> Float[Array, "batch state"]:
+        """s- ~ p(s)."""
+        c = self.config
+        if c.marginal == "archive":
+            return state.archive.draw(c.measure_batch, key)
+        skill_key, step_key = jax.random.split(key)
+        skill = jax.random.randint(skill_key, (c.measure_batch,), 0, c.n_skill)
+        episode, time = draw_steps(episodes, skill, step_key)
+        return episodes.states[skill, episode, time + 1]
+
+    def _measure_step(self, state: LeadsState, episodes: Episodes, on_policy: bool, key: PRNGKeyArray):
+        loss, gradient = jax.value_and_grad(self.measure_loss)(state.measure, state, episodes, on_policy, key)
+        change, optimiser = self.measure_optimiser.update(gradient, state.measure_optimiser)
+        measure = optax.apply_updates(state.measure, change)
+        return eqx.tree_at(lambda s: (s.measure, s.measure_optimiser), state, (measure, optimiser)), loss
+
+    def _fit_measure(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
+        step = lambda state, key: self._measure_step(state, episodes, True, key)
+        state, losses = jax.lax.scan(step, state, jax.random.split(key, self.config.measure_steps))
+        return state, {"measure_loss": jnp.mean(losses)}
+
+    # Phase 3: choose targets
+
+    def log_measure(
+        self, state: LeadsState, s1: Float[Array, "*skill state"], s2: Float[Array, "n state"]
+    ) -> Float[Array, "skill n"]:
+        """f(s1, s2, z) with every skill's mean action; s1 is one state, or one for each skill."""
+        s1 = jnp.broadcast_to(s1, (self.config.n_skill, s2.shape[-1]))
+        mean, log_std = state.actor(s1, state.skills)
+        action = squashed_gaussian.sample(mean, log_std, jnp.zeros_like(mean))
+        return state.measure.pairs(s1, action, state.skills, s2)
+
+    def uncertainty(self, state: LeadsState, s: Float[Array, "n state"]) -> Float[Array, "skill n"]:
+        """u_t(s, z) of candidate states."""
+        c, archive = self.config, state.archive
+        nearest = archive.nearest(s, self.task.features)
+        if c.uncertainty == "balanced":
+            now = self.log_measure(state, self.start, archive.states)
+            visits = jnp.log(self.visits(state) + SMALLEST_VISIT).T
+            return targets.balanced(visits, now, c.contrast, c.reachable)[:, nearest]
+        from_start = self.log_measure(state, self.start, s)
+        from_target = self.log_measure(state, self.targets(state), s)
+        history = jnp.log(jnp.sum(archive.visits, axis=1) + SMALLEST_VISIT)[nearest]
+        if c.uncertainty == "literal":
+            return targets.literal(from_start, from_target, history)
+        weights = c.separation_weight, c.repulsion_weight, c.novelty_weight
+        return targets.bounded(from_start, from_target, history, *weights)
+
+    def _choose_targets(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray) -> LeadsState:
+        c = self.config
+        draw_key, target_key = jax.random.split(key)
+        if c.uncertainty == "balanced":
+            pool = state.archive.states
+            u = self.uncertainty(state, pool)
+            chosen = jax.random.categorical(target_key, u[:, None], shape=(c.n_skill, c.n_archive))
+            chosen = chosen.at[:, 0].set(jnp.argmax(u, axis=1))
+        else:
+            pool, allowed = self._candidates(state, episodes, draw_key)
+            u = jnp.where(allowed, self.uncertainty(state, pool), -jnp.inf)
+            _, chosen = jax.lax.top_k(u, c.n_archive)
+        return eqx.tree_at(lambda s: s.targets, state, pool[chosen])
+
+    def _candidates(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
+        """States that may become targets, and which skill may have which: all of the archive, or each its own of D_z."""
+        c = self.config
+        if c.candidates == "archive":
+            return state.archive.states, True
+        skill = jnp.repeat(jnp.arange(c.n_skill), c.archive_size // c.n_skill)
+        episode, time = draw_steps(episodes, skill, key)
+        return episodes.states[skill, episode, time + 1], skill == jnp.arange(c.n_skill)[:, None]
+
+    # Phase 4: improve the policy
+
+    def objective(self, actor: Actor, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
+        """eq:objective_function (or an earlier bound) with entropy, to be maximised; and what it is made of."""
+        c = self.config
+        keys = jax.random.split(key, 5)
+        skill = jax.random.randint(keys[0], (c.policy_batch,), 0, c.n_skill)
+        s1 = episodes.states[skill, *draw_steps(episodes, skill, keys[1])]
+        if c.objective == "leads":
+            s2 = state.targets[skill, jax.random.randint(keys[2], skill.shape, 0, c.n_archive)]
+        else:
+            s2 = episodes.states[skill, *draw_steps(episodes, skill, keys[2])]
+        everyone = (c.policy_batch, c.n_skill)
+        s = jnp.broadcast_to(s1[:, None], (*everyone, s1.shape[-1]))
+        z = jnp.broadcast_to(state.skills, (*everyone, c.skill_size))
+        mean, log_std = actor(s, z)
+        noise = jax.random.normal(keys[3], mean.shape)
+        f = state.measure.log_ratio(s, squashed_gaussian.sample(mean, log_std, noise), z, s2[:, None])
+        own = jnp.take_along_axis(f, skill[:, None], axis=1)
+        beside = jnp.concatenate([f, jnp.full_like(own, jnp.log(c.offset))], axis=1)
+        g = jnp.mean(own[:, 0] - (0.0 if c.objective == "lower_bound" else jax.nn.logsumexp(beside, axis=1)))
+        entropy = -jnp.mean(squashed_gaussian.log_prob(mean, log_std, noise))
+        there = actor(s2, state.skills[skill])
+        target_entropy = -jnp.mean(squashed_gaussian.log_prob(*there, jax.random.normal(keys[4], there[0].shape)))
+        objective = g + c.entropy * entropy + c.target_entropy * target_entropy
+        return objective, {"objective": g, "entropy": entropy, "target_entropy": target_entropy}
+
+    def _improve_policy(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
+        c = self.config
+
+        def step(state: LeadsState, key: PRNGKeyArray):
+            keys = jax.random.split(key, 1 + c.td_steps)
+            gradient, metrics = jax.grad(self.objective, has_aux=True)(state.actor, state, episodes, keys[0])
+            ascent = jax.tree.map(jnp.negative, gradient)
+            change, optimiser = self.actor_optimiser.update(ascent, state.actor_optimiser)
+            actor = optax.apply_updates(state.actor, change)
+            state = eqx.tree_at(lambda s: (s.actor, s.actor_optimiser), state, (actor, optimiser))
+            off_policy = lambda state, key: self._measure_step(state, episodes, False, key)
+            return jax.lax.scan(off_policy, state, keys[1:])[0], metrics
+
+        state, metrics = jax.lax.scan(step, state, jax.random.split(key, c.policy_steps))
+        return state, jax.tree.map(jnp.mean, metrics)
+
+
+LARGEST_LOG_VISIT = 5.0
+"""A logit that ran away must not decide the history alone."""
+SMALLEST_VISIT = 1e-12
+"""Keeps the log of visits finite."""

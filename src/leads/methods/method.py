@@ -1,0 +1,50 @@
+"""What a method is: pure functions from states and episodes to states."""
+
+from typing import Any, Protocol
+
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from leads.rollouts.episodes import Episodes
+from leads.rollouts.noise import Colour
+
+
+class MethodConfig(Protocol):
+    """What every method's config has, beside its own fields."""
+
+    @property
+    def n_skill(self) -> int: ...
+
+    @property
+    def n_episode(self) -> int:
+        """Episodes per skill and epoch."""
+        ...
+
+
+class Method(Protocol):
+    """Made from (config, task). Everything that training changes is in the State, which is handed on."""
+
+    config: Any
+    noise: Colour
+    """Colour of the action noise while collecting."""
+    evaluation_noise: Colour
+    """Colour of the action noise while evaluating."""
+
+    def init(self, key: PRNGKeyArray) -> Any: ...
+
+    def act(
+        self,
+        state: Any,
+        s: Float[Array, "*batch state"],
+        skill: Int[Array, "*batch"],
+        noise: Float[Array, "*batch action"],
+    ) -> Float[Array, "*batch action"]:
+        """Actions in [-1, 1]; `noise` is standard normal, zero for the mean action."""
+        ...
+
+    def update(self, state: Any, episodes: Episodes, key: PRNGKeyArray) -> tuple[Any, dict[str, Array]]:
+        """One epoch of learning from freshly collected episodes."""
+        ...
+
+    def targets(self, state: Any) -> Float[Array, "skill state"] | None:
+        """The state each skill is sent to, for methods that have such a thing."""
+        ...

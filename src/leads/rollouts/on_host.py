@@ -1,0 +1,77 @@
+"""Rolls out tasks that are only Gymnasium environments: many step on the host, one compiled policy acts for all."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from leads.rollouts.episodes import Episodes
+from leads.rollouts.noise import coloured_noise
+from leads.rollouts.on_device import Act
+from leads.tasks.task import Task
+
+
+def rollout(
+    task: Task,
+    act: Act,
+    n_skill: int,
+    n_episode: int,
+    colour: str,
+    key: PRNGKeyArray,
+    environments: Sequence[gymnasium.Env] | None = None,
+) -> Episodes:
+    """`n_episode` episodes of every skill from the task's start; `act(state, skill, noise)` gives actions in [-1, 1].
+
+    `act` is compiled once for all calls if it is a pytree like `jax.tree_util.Partial(method.act, state)`; a new
+    function is compiled anew. `environments` (n_skill * n_episode, from task.make) are used again by who keeps them.
+    """
+    batch, n = (n_skill, n_episode), n_skill * n_episode
+    if environments is None:
+        made = [task.make() for _ in range(n)]
+        try:
+            return rollout(task, act, n_skill, n_episode, colour, key, made)
+        finally:
+            for environment in made:
+                environment.close()
+    noise = np.asarray(_noise(key, colour, (*batch, task.horizon, task.action_size)))
+    skill = jnp.broadcast_to(jnp.arange(n_skill)[:, None], batch)
+    seeds = np.asarray(jax.random.randint(jax.random.fold_in(key, 0), (n,), 0, 2**31 - 1))
+
+    states = np.empty((task.horizon + 1, n, task.state_size), np.float32)
+    actions = np.empty((task.horizon, n, task.action_size), np.float32)
+    lengths, alive, terminated = np.zeros(n, np.int32), np.ones(n, bool), np.zeros(n, bool)
+    for i, environment in enumerate(environments):
+        states[0, i], _ = environment.reset(seed=int(seeds[i]))
+    for t in range(task.horizon):
+        actions[t] = np.reshape(_actions(act, states[t].reshape(*batch, -1), skill, noise[t]), (n, -1))
+        states[t + 1] = states[t]
+        for i in np.flatnonzero(alive).tolist():
+            states[t + 1, i], _, terminated[i], truncated, _ = environments[i].step(actions[t, i].copy())
+            lengths[i] += 1
+            alive[i] = not (terminated[i] or truncated)
+    return Episodes(
+        states=jnp.asarray(np.moveaxis(states, 0, 1).reshape(*batch, task.horizon + 1, -1)),
+        actions=jnp.asarray(np.moveaxis(actions, 0, 1).reshape(*batch, task.horizon, -1)),
+        lengths=jnp.asarray(lengths.reshape(batch)),
+        terminated=jnp.asarray(terminated.reshape(batch)),
+    )
+
+
+@eqx.filter_jit
+def _actions(
+    act: Act,
+    states: Float[np.ndarray, "*batch state"],
+    skill: Int[Array, "*batch"],
+    noise: Float[np.ndarray, "*batch action"],
+) -> Float[Array, "*batch action"]:
+    return act(jnp.asarray(states), skill, jnp.asarray(noise))
+
+
+@eqx.filter_jit
+def _noise(key: PRNGKeyArray, colour: str, shape: tuple[int, ...]) -> Float[Array, "time *batch action"]:
+    """The noise that on_device draws from the same key."""
+    return jnp.moveaxis(coloured_noise(key, colour, shape), -2, 0)

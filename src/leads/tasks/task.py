@@ -1,0 +1,42 @@
+"""What is explored: dynamics, a fixed start, the features that count and the grid they are counted on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gymnasium
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task with box states and actions in [-1, 1]; every episode begins in the same state."""
+
+    name: str
+    start: np.ndarray
+    """The fixed state s0."""
+    action_size: int
+    horizon: int
+    """Steps of an episode, at most."""
+    budget: int
+    """Samples of the published study."""
+    features: Callable[[Float[Array, "*batch state"]], Float[Array, "*batch feature"]]
+    """What coverage looks at, from states."""
+    low: np.ndarray
+    """Lower corner of the coverage grid."""
+    high: np.ndarray
+    """Upper corner of the coverage grid."""
+    make: Callable[[], gymnasium.Env]
+    """The task as a Gymnasium environment."""
+    step: Callable[[Float[Array, " state"], Float[Array, " action"]], tuple[Array, Bool[Array, ""]]] | None = None
+    """(state, action) -> (state, terminal) as a JAX function, where there is one; tasks without are stepped on the host."""
+    walls: np.ndarray | None = None
+    """Segments (x1, y1, x2, y2) to draw, for mazes."""
+    bins: int = 10
+    """Cells a dimension of the coverage grid."""
+    fine_bins: int = 50
+    """Cells a dimension of the fine grid."""
+
+    @property
+    def state_size(self) -> int:
+        return len(self.start)

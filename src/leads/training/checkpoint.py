@@ -1,0 +1,75 @@
+"""Saves and restores a State: an array file and a JSON manifest with its checksum, each written whole or not at all."""
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import TypeVar
+
+import jax
+import numpy as np
+
+State = TypeVar("State")
+
+KEPT = 2
+"""Checkpoints that stay; an older one is there for when the newest turns out to be damaged."""
+
+
+class DamagedCheckpoint(Exception):
+    """A checkpoint that is truncated, altered or of another shape than the run's state."""
+
+
+def save(directory: Path, epoch: int, state: State) -> None:
+    """Writes `epoch-N.npz` and `epoch-N.json`; the manifest comes last, so a checkpoint with one is complete."""
+    directory.mkdir(parents=True, exist_ok=True)
+    buffer = io.BytesIO()
+    np.savez(buffer, **{name: np.asarray(leaf) for name, leaf in _named_leaves(state)})
+    data = buffer.getvalue()
+    manifest = {"epoch": epoch, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    write_whole(directory / f"epoch-{epoch:06d}.npz", data)
+    write_whole(directory / f"epoch-{epoch:06d}.json", json.dumps(manifest).encode())
+    for old in epochs(directory)[:-KEPT]:
+        (directory / f"epoch-{old:06d}.json").unlink()
+        (directory / f"epoch-{old:06d}.npz").unlink(missing_ok=True)
+
+
+def epochs(directory: Path) -> list[int]:
+    """The epochs of which there is a checkpoint, oldest first."""
+    return sorted(int(path.stem.removeprefix("epoch-")) for path in directory.glob("epoch-*.json"))
+
+
+def restore(directory: Path, epoch: int, like: State) -> State:
+    """The state saved at `epoch`, in the shape of `like`."""
+    path = directory / f"epoch-{epoch:06d}.npz"
+    try:
+        manifest = json.loads(path.with_suffix(".json").read_text())
+        data = path.read_bytes()
+        if len(data) != manifest["bytes"] or hashlib.sha256(data).hexdigest() != manifest["sha256"]:
+            raise DamagedCheckpoint(f"checkpoint {path} is damaged: its checksum does not match")
+        with np.load(io.BytesIO(data)) as arrays:
+            leaves = [_checked(arrays[name], leaf, name) for name, leaf in _named_leaves(like)]
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise DamagedCheckpoint(f"checkpoint {path} is damaged: {error}") from error
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file under a temporary name, makes sure of it on disk and renames it."""
+    temporary = path.with_name(path.name + ".partial")
+    with open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def _named_leaves(state: State) -> list[tuple[str, jax.Array]]:
+    return [(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(state)[0]]
+
+
+def _checked(array: np.ndarray, like: jax.Array, name: str) -> jax.Array:
+    if array.shape != like.shape or array.dtype != like.dtype:
+        raise ValueError(f"{name} is {array.dtype}{array.shape}, expected {like.dtype}{like.shape}")
+    return jax.numpy.asarray(array)

@@ -1,0 +1,173 @@
+"""The training loop: collect, update, evaluate, write it down."""
+
+import resource
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from leads.errors import UserError
+from leads.methods.method import Method
+from leads.rollouts import on_device, on_host
+from leads.rollouts.episodes import Episodes
+from leads.rollouts.noise import Colour
+from leads.tasks.maze import OnWall
+from leads.tasks.task import Task
+from leads.training import checkpoint, evaluation
+from leads.training.run import Run, plain, run_config
+
+Report = Callable[[dict[str, Any]], None]
+"""Told of every epoch: its metrics, with budget, samples_per_second and seconds_left."""
+
+
+class TrainState(eqx.Module):
+    """Everything that training changes; with the seed it determines all that follows."""
+
+    method: Any
+    visited: Bool[Array, " cell"]
+    visited_fine: Bool[Array, " fine_cell"]
+    samples: Int[Array, ""]
+
+
+def train(
+    task: str = "maze-hard",
+    method: str = "leads",
+    seed: int = 0,
+    samples: int | None = None,
+    out: str | Path | None = None,
+    on_wall: OnWall = "terminate",
+    checkpoint_every: int = 10,
+    report: Report = lambda metrics: None,
+    **fields: Any,
+) -> Path:
+    """Teaches skills on a task and returns the run directory; `fields` are those of the method's config."""
+    config = run_config(task, method, seed, samples, on_wall, fields)
+    if checkpoint_every <= 0:
+        raise UserError(f"checkpoint_every: {checkpoint_every} is not allowed; give a number above 0")
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    name = task.removeprefix("maze:").replace("/", "-").removesuffix(".json")
+    directory = Path(out) if out is not None else Path("runs") / f"{name}-{method}-seed{seed}-{stamp}"
+    return _continue(Run.create(directory, config), checkpoint_every, report)
+
+
+def resume(directory: str | Path, checkpoint_every: int = 10, report: Report = lambda metrics: None) -> Path:
+    """Continues an interrupted run to the same end that it would have had without the interruption."""
+    return _continue(Run.open(Path(directory)), checkpoint_every, report)
+
+
+def _continue(run: Run, checkpoint_every: int, report: Report) -> Path:
+    config = run.config()
+    task = config.make_task()
+    method = config.make_method(task)
+    with run.lock():
+        key = jax.random.key(config.seed)
+        epoch, state = run.restore(initial_state(task, method, key))
+        run.rewind(epoch)
+        collect, update, evaluate = phases(task, method)
+        clock = Clock(run, config.samples, int(state.samples))
+        while state.samples < config.samples:
+            epoch += 1
+            keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
+            episodes = collect(state.method, keys[0])
+            state, learning = update(state, episodes, keys[1])
+            metrics = evaluate(state, keys[2]) | learning
+            line = {"epoch": epoch, "samples": int(state.samples)} | {k: plain(v) for k, v in metrics.items()}
+            run.append("metrics.jsonl", line)
+            timing = clock.tick(epoch, int(state.samples))
+            if epoch % checkpoint_every == 0 or state.samples >= config.samples:
+                checkpoint.save(run.checkpoints, epoch, state)
+            report(line | timing)
+        run.write_summary(_summary(run))
+    return run.directory
+
+
+def initial_state(task: Task, method: Method, key) -> TrainState:
+    """The state before the first epoch."""
+    return TrainState(
+        method=method.init(jax.random.fold_in(key, 0)),
+        visited=jnp.zeros(evaluation.n_cells(task, task.bins), bool),
+        visited_fine=jnp.zeros(evaluation.n_cells(task, task.fine_bins), bool),
+        samples=jnp.int32(0),
+    )
+
+
+def phases(task: Task, method: Method):
+    """(collect, update, evaluate) of one epoch, compiled."""
+    @jax.jit
+    def update(state: TrainState, episodes, key):
+        learnt, metrics = method.update(state.method, episodes, key)
+        return TrainState(
+            method=learnt,
+            visited=evaluation.visit(task, episodes, state.visited, task.bins),
+            visited_fine=evaluation.visit(task, episodes, state.visited_fine, task.fine_bins),
+            samples=state.samples + episodes.samples(),
+        ), metrics | {"episode_length": jnp.mean(episodes.lengths)}
+
+    fresh = rolled_out(task, method, evaluation.EVALUATION_EPISODES, method.evaluation_noise)
+
+    @jax.jit
+    def numbers(state: TrainState, episodes):
+        return {
+            "coverage": evaluation.percent(state.visited),
+            "coverage_fine": evaluation.percent(state.visited_fine),
+        } | evaluation.evaluate(task, episodes, method.targets(state.method))
+
+    collect = rolled_out(task, method, method.config.n_episode, method.noise)
+    return collect, update, lambda state, key: numbers(state, fresh(state.method, key))
+
+
+def rolled_out(task: Task, method: Method, n_episode: int, colour: Colour) -> Callable[[Any, PRNGKeyArray], Episodes]:
+    """A function (method's state, key) -> Episodes of all skills."""
+    rollout = on_host.rollout if task.step is None else on_device.rollout
+
+    def roll(state, key):
+        act = lambda s, z, noise: method.act(state, s, z, noise)  # noqa: E731
+        return rollout(task, act, method.config.n_skill, n_episode, colour, key)
+
+    return roll if task.step is None else jax.jit(roll)
+
+
+class Clock:
+    """Time and memory spent, written to timing.jsonl and summed over interruptions."""
+
+    def __init__(self, run: Run, budget: int, samples: int):
+        self.run, self.budget, self.first_samples = run, budget, samples
+        before = run.read_lines("timing.jsonl")
+        self.before = before[-1] if before else {"cpu_seconds": 0.0, "wall_seconds": 0.0}
+        self.cpu, self.wall = time.process_time(), time.monotonic()
+        self.steady: tuple[float, int] | None = None
+
+    def tick(self, epoch: int, samples: int) -> dict[str, float]:
+        """Notes an epoch; speed and time left leave the first one out, which compiles."""
+        now = time.monotonic()
+        line = {
+            "epoch": epoch,
+            "cpu_seconds": round(self.before["cpu_seconds"] + time.process_time() - self.cpu, 3),
+            "wall_seconds": round(self.before["wall_seconds"] + now - self.wall, 3),
+            "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        }
+        self.run.append("timing.jsonl", line)
+        since, done = self.steady or (self.wall, self.first_samples)
+        rate = (samples - done) / max(now - since, 1e-9)
+        self.steady = self.steady or (now, samples)
+        left = max(self.budget - samples, 0) / max(rate, 1e-9)
+        return {"budget": self.budget, "samples_per_second": rate, "seconds_left": left}
+
+
+def _summary(run: Run) -> dict[str, Any]:
+    config, last, timing = run.config(), run.metrics()[-1], run.read_lines("timing.jsonl")
+    numbers = ("samples", "coverage", "coverage_fine", "skill_coverage", "distinctness", "reach")
+    return {
+        **{name: getattr(config, name) for name in ("method", "task", "on_wall", "seed")},
+        **{name: last[name] for name in numbers},
+        "epochs": last["epoch"],
+        "cpu_seconds": timing[-1]["cpu_seconds"],
+        "wall_seconds": timing[-1]["wall_seconds"],
+        "peak_rss_mb": max(line["peak_rss_mb"] for line in timing),
+    }

@@ -1,0 +1,196 @@
+"""C-Learning recovers the exact measure of a small chain, in every form, with either loss alone.
+
+Five states and one that ends the episode, two actions and two skills, all one-hot. Tolerances: the error of f, averaged
+over (s1, a, z) and weighted by p(s2) over s2, stays below .1 (Monte Carlo) or .06 (temporal differences), where f = 0
+would be wrong by .5; the mass sum_s2 p(s2) exp f, 1 or about .76 where ended episodes vanish, is met within .05.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from leads.measures.c_learning import monte_carlo_loss, temporal_difference_loss
+from leads.measures.classifier import Classifier
+from leads.measures.factorised import Factorised
+from leads.measures.tabular import log_ratio, successor_state_measure
+from leads.rollouts.episodes import Episodes, draw_batch, draw_steps
+
+N_STATE, N_ACTION, N_SKILL = 6, 2, 2
+TERMINAL = np.arange(N_STATE) == N_STATE - 1
+DISCOUNT = 0.8
+N_EPISODE, HORIZON = 2048, 128
+MASS_TOLERANCE = 0.05
+
+FORMS = {
+    "classifier": (lambda key: Classifier(key, N_STATE, N_ACTION, N_SKILL, (64, 64)), 256),
+    "factorised": (lambda key: Factorised(key, N_STATE, N_ACTION, N_SKILL, (64,), embedding=16), 128),
+}
+"""Each form of the measure and the size of its batches; the factorised one makes all pairs of them."""
+
+
+class Chain:
+    """P(s'|s,a), which ends the episode in about one step of fifteen, and the policies pi(a|s,z)."""
+
+    def __init__(self):
+        generator = np.random.default_rng(5)
+        living = generator.dirichlet(np.full(N_STATE - 1, 0.15), size=(N_STATE, N_ACTION))
+        living = 0.9 * living + 0.1 / (N_STATE - 1)  # no ratio is so small that its log is hard to learn
+        ending = generator.uniform(0, 0.12, size=(N_STATE, N_ACTION, 1))
+        self.transition = np.concatenate([(1 - ending) * living, ending], axis=-1)
+        favourite = generator.integers(0, N_ACTION, size=N_STATE)
+        likely = np.eye(N_ACTION)[np.stack([favourite, 1 - favourite])]
+        self.skills = 0.15 + 0.7 * likely
+        self.behaviour = np.full_like(self.skills, 0.5)
+
+    def episodes(self, policy) -> Episodes:
+        """Simulated episodes of pi[z,s,a] from random starts; nearly all reach the terminal state."""
+        generator = np.random.default_rng(4)
+        skill = np.arange(N_SKILL)[:, None]
+        s = generator.integers(0, N_STATE - 1, size=(N_SKILL, N_EPISODE))
+        states, actions = [s], []
+        for _ in range(HORIZON):
+            a = choose(policy[skill, s], generator)
+            s = np.where(TERMINAL[s], s, choose(self.transition[s, a], generator))
+            states.append(s)
+            actions.append(a)
+        ended = TERMINAL[np.stack(states, axis=-1)]
+        return Episodes(
+            states=jnp.asarray(np.eye(N_STATE, dtype=np.float32)[np.stack(states, axis=-1)]),
+            actions=jnp.asarray(np.eye(N_ACTION, dtype=np.float32)[np.stack(actions, axis=-1)]),
+            lengths=jnp.asarray(np.sum(~ended[..., :-1], axis=-1), jnp.int32),
+            terminated=jnp.asarray(ended[..., -1]),
+        )
+
+
+def choose(probabilities, generator):
+    """One draw from each row."""
+    below = np.cumsum(probabilities, axis=-1)[..., :-1]
+    return np.sum(generator.random((*probabilities.shape[:-1], 1)) > below, axis=-1)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return Chain()
+
+
+@pytest.fixture(scope="module")
+def on_policy(chain):
+    return chain.episodes(chain.skills)
+
+
+@pytest.fixture(scope="module")
+def off_policy(chain):
+    return chain.episodes(chain.behaviour)
+
+
+def visits(episodes: Episodes):
+    """p(s) of `draw_marginal`, exactly: next states of real steps, all skills alike."""
+    steps = np.asarray(episodes.steps())
+    counts = np.einsum("zets,zet->zs", np.asarray(episodes.states)[:, :, 1:], steps)
+    return np.mean(counts / counts.sum(-1, keepdims=True), axis=0)
+
+
+def draw_marginal(episodes: Episodes, size: int, key):
+    skill_key, step_key = jax.random.split(key)
+    skill = jax.random.randint(skill_key, (size,), 0, N_SKILL)
+    episode, time = draw_steps(episodes, skill, step_key)
+    return episodes.states[skill, episode, time + 1]
+
+
+def monte_carlo(measure, episodes, chain, after_end, size, key):
+    batch_key, marginal_key = jax.random.split(key)
+    batch = draw_batch(episodes, size, DISCOUNT, "geometric", batch_key)
+    z = jnp.eye(N_SKILL)[batch.skill]
+    marginal = draw_marginal(episodes, size, marginal_key)
+    (future,), negative = measure.logits(batch.s, batch.a, z, (batch.future_s,), marginal)
+    return monte_carlo_loss(future, negative, batch.future_is_real, after_end)
+
+
+def temporal_difference(measure, episodes, chain, after_end, size, key):
+    batch_key, action_key, marginal_key = jax.random.split(key, 3)
+    batch = draw_batch(episodes, size, DISCOUNT, "geometric", batch_key)
+    z = jnp.eye(N_SKILL)[batch.skill]
+    policy = jnp.asarray(chain.skills)[batch.skill, jnp.argmax(batch.next_s, axis=-1)]
+    next_a = jnp.eye(N_ACTION)[jax.random.categorical(action_key, jnp.log(policy))]
+    marginal = draw_marginal(episodes, size, marginal_key)
+    (following,), negative = measure.logits(batch.s, batch.a, z, (batch.next_s,), marginal)
+    _, later = measure.logits(batch.next_s, next_a, z, (), marginal)
+    return temporal_difference_loss(following, negative, later, batch.terminal, DISCOUNT, after_end, cap=1000.0)
+
+
+def fit(form, loss, episodes, chain, after_end, steps):
+    """The learnt f as an array [z, s1, a, s2]."""
+    make, size = FORMS[form]
+    measure = make(jax.random.key(0))
+    optimiser = optax.adam(optax.cosine_decay_schedule(5e-3, steps))
+
+    @jax.jit
+    def train(measure, episodes):
+        def step(carry, key):
+            measure, state = carry
+            gradient = jax.grad(loss)(measure, episodes, chain, after_end, size, key)
+            update, state = optimiser.update(gradient, state)
+            return (optax.apply_updates(measure, update), state), None
+
+        keys = jax.random.split(jax.random.key(1), steps)
+        return jax.lax.scan(step, (measure, optimiser.init(measure)), keys)[0][0]
+
+    z, s1, a = np.indices((N_SKILL, N_STATE, N_ACTION)).reshape(3, -1)
+    f = train(measure, episodes).pairs(
+        jnp.eye(N_STATE)[s1], jnp.eye(N_ACTION)[a], jnp.eye(N_SKILL)[z], jnp.eye(N_STATE)
+    )
+    return np.asarray(f, np.float64).reshape(N_SKILL, N_STATE, N_ACTION, N_STATE)
+
+
+def assert_recovers(f, chain, episodes, after_end, tolerance):
+    exact = np.stack(
+        [successor_state_measure(chain.transition, pi, DISCOUNT, TERMINAL, after_end) for pi in chain.skills]
+    )[:, ~TERMINAL]
+    f, marginal = f[:, ~TERMINAL], visits(episodes)
+    exact_f = log_ratio(exact, marginal)
+    assert np.mean(np.abs(exact_f) @ marginal) > 4.5 * tolerance, "the chain is too easy to tell anything"
+    assert np.mean(np.abs(f - exact_f) @ marginal) < tolerance
+    assert np.mean(np.abs(np.exp(f) @ marginal - exact.sum(-1))) < MASS_TOLERANCE
+
+
+@pytest.mark.parametrize("after_end", ["absorb", "vanish"])
+@pytest.mark.parametrize("form", FORMS)
+def test_monte_carlo_recovers_the_exact_measure_on_policy(form, after_end, chain, on_policy):
+    f = fit(form, monte_carlo, on_policy, chain, after_end, steps=1500)
+    assert_recovers(f, chain, on_policy, after_end, tolerance=0.1)
+
+
+@pytest.mark.parametrize("after_end", ["absorb", "vanish"])
+@pytest.mark.parametrize("form", FORMS)
+def test_temporal_difference_recovers_the_exact_measure_off_policy(form, after_end, chain, off_policy):
+    f = fit(form, temporal_difference, off_policy, chain, after_end, steps=1000)
+    assert_recovers(f, chain, off_policy, after_end, tolerance=0.06)
+
+
+def test_cap_bounds_what_follows():
+    """The loss of one row by hand, with w = exp 5 cut to 10."""
+    following, marginal, later = jnp.asarray([0.5]), jnp.asarray([[-0.3]]), jnp.asarray([[5.0]])
+    loss = temporal_difference_loss(following, marginal, later, jnp.asarray([False]), DISCOUNT, "absorb", cap=10.0)
+    positive, negative, bootstrapped = np.log1p(np.exp([-0.5, -0.3, 0.3]))
+    assert float(loss) == pytest.approx((1 - DISCOUNT) * positive + negative + DISCOUNT * 10 * bootstrapped, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_ways_to_ask_a_measure_agree(form):
+    """`pairs` and `logits` hold the numbers that `log_ratio` gives row by row."""
+    measure = FORMS[form][0](jax.random.key(0))
+    generator = np.random.default_rng(0)
+    sizes = N_STATE, N_ACTION, N_SKILL, N_STATE, N_STATE
+    s1, a, z, s2, marginal = (jnp.asarray(generator.normal(size=(5, size)), jnp.float32) for size in sizes)
+    single = np.asarray([[measure.log_ratio(s1[i], a[i], z[i], s) for s in s2] for i in range(5)])
+    np.testing.assert_allclose(measure.pairs(s1, a, z, s2), single, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(measure.log_ratio(s1, a, z, s2), np.diag(single), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(measure.log_ratio(s1, a, z, s2[:1]), single[:, 0], rtol=1e-4, atol=1e-5)
+    positive, negative = measure.logits(s1, a, z, (s2, s1), marginal)
+    np.testing.assert_allclose(positive[0], np.diag(single), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(positive[1], measure.log_ratio(s1, a, z, s1), rtol=1e-4, atol=1e-5)
+    every = measure.pairs(s1, a, z, marginal)
+    expected = every if negative.shape == (5, 5) else jnp.diag(every)[:, None]
+    np.testing.assert_allclose(negative, expected, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,46 @@
+"""The examples run as a reader would run them, and say what the documentation says."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(scope="module")
+def mutual_information():
+    return runpy.run_path(str(EXAMPLES / "mutual_information.py"))
+
+
+def test_two_sets_of_skills_tie_in_mutual_information_and_differ_in_coverage(mutual_information):
+    results = mutual_information["compare"]()
+    assert results["Z1"] == (pytest.approx(np.log(4), abs=1e-12), 4, 16)
+    assert results["Z2"] == (pytest.approx(np.log(4), abs=1e-12), 8, 16)
+
+
+def test_mutual_information_is_entropy_less_conditional_entropy(mutual_information):
+    counts = np.random.default_rng(0).integers(0, 5, size=(3, 16))
+    given_skill = scipy.stats.entropy(counts, axis=1) @ (counts.sum(axis=1) / counts.sum())
+    expected = scipy.stats.entropy(counts.sum(axis=0)) - given_skill
+    assert mutual_information["mutual_information"](counts) == pytest.approx(expected, abs=1e-12)
+
+
+def test_mutual_information_of_skills_that_are_one(mutual_information):
+    assert mutual_information["mutual_information"](np.ones((4, 16))) == pytest.approx(0, abs=1e-12)
+
+
+def test_mutual_information_example_prints_grids_and_table():
+    command = [sys.executable, str(EXAMPLES / "mutual_information.py")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert (
+        "  . . . .      x . . o\n  . x o .      . x o .\n  . ^ # .      . ^ # .\n  . . . .      ^ . . #\n" in run.stdout
+    )
+    table = re.findall(r"^(Z\d) +([\d.]+) +([\d.]+) +(\d+) of (\d+)$", run.stdout, re.MULTILINE)
+    assert table == [("Z1", "1.3863", "1.0000", "4", "16"), ("Z2", "1.3863", "1.0000", "8", "16")]
