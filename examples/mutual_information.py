@@ -33,8 +33,8 @@ def counts_of(picture: str) -> Float[np.ndarray, "z cell"]:
 
 
 def mutual_information(counts: Float[np.ndarray, "z cell"]) -> float:
-    """I(S;Z) = sum p(s,z) log p(s,z) / (p(s) p(z)) in nats, of counted visits."""
-    joint = counts / counts.sum()
+    """I(S;Z) = sum p(s,z) log p(s,z) / (p(s) p(z)) in nats, of counted visits; all skills are picked equally often."""
+    joint = counts / counts.sum(axis=1, keepdims=True) / len(counts)
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     visited = joint > 0
     return float(np.sum(joint[visited] * np.log(joint[visited] / independent[visited])))

@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> None:
 def train_command(arguments: argparse.Namespace) -> None:
     """Teaches skills and draws what they do."""
     given = {name: value for name, value in vars(arguments).items() if value is not None and name != "command"}
-    every = given.pop("checkpoint_every", 10)
+    every, draw = given.pop("checkpoint_every", 10), given.pop("figures")
     if arguments.resume is not None:
         others = given.keys() - {"resume"}
         if others:
@@ -53,15 +53,14 @@ def train_command(arguments: argparse.Namespace) -> None:
     else:
         with Progress() as progress:
             directory = train(checkpoint_every=every, report=progress, **given)
-    figures = write_figures(directory)
     summary = Run.open(directory).summary()
     print(
         f"{summary['samples']:,} samples in {summary['wall_seconds']:.0f} s: coverage {summary['coverage']:.0f} %, "
         f"skill coverage {summary['skill_coverage']:.0f} %, distinctness {summary['distinctness']:.2f}"
     )
     print(f"run {directory}")
-    for path in figures:
-        print(f"figure {path}")
+    if draw:
+        figures_command(argparse.Namespace(run_dir=directory))
 
 
 def skills_command(arguments: argparse.Namespace) -> None:
@@ -94,6 +93,7 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--out", type=Path, metavar="DIR", help="new run directory (default: one under runs/)")
     command.add_argument("--on-wall", metavar="WHAT", help=f"what a wall does: {' or '.join(get_args(OnWall))} (default terminate)")
     command.add_argument("--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)")
+    command.add_argument("--no-figures", dest="figures", action="store_false", help="draw nothing when done")
     command.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR; goes with no other option")
     _add_fields(command, _method_of(argv))
 

@@ -15,7 +15,7 @@ from leads.measures.c_learning import monte_carlo_loss, temporal_difference_loss
 from leads.measures.classifier import Classifier
 from leads.measures.factorised import Factorised
 from leads.measures.tabular import log_ratio, successor_state_measure
-from leads.rollouts.episodes import Episodes, draw_batch, draw_steps
+from leads.rollouts.episodes import Episodes, draw_batch
 
 N_STATE, N_ACTION, N_SKILL = 6, 2, 2
 TERMINAL = np.arange(N_STATE) == N_STATE - 1
@@ -86,35 +86,31 @@ def off_policy(chain):
 
 
 def visits(episodes: Episodes):
-    """p(s) of `draw_marginal`, exactly: next states of real steps, all skills alike."""
+    """p(s), the law of `draw`'s second answer: next states of real steps, all skills alike."""
     steps = np.asarray(episodes.steps())
     counts = np.einsum("zets,zet->zs", np.asarray(episodes.states)[:, :, 1:], steps)
     return np.mean(counts / counts.sum(-1, keepdims=True), axis=0)
 
 
-def draw_marginal(episodes: Episodes, size: int, key):
-    skill_key, step_key = jax.random.split(key)
-    skill = jax.random.randint(skill_key, (size,), 0, N_SKILL)
-    episode, time = draw_steps(episodes, skill, step_key)
-    return episodes.states[skill, episode, time + 1]
+def draw(episodes: Episodes, size: int, key):
+    """A batch and, from as many other steps, states of the marginal p(s)."""
+    both = draw_batch(episodes, 2 * size, DISCOUNT, "geometric", key)
+    return jax.tree.map(lambda x: x[:size], both), both.next_s[size:]
 
 
 def monte_carlo(measure, episodes, chain, after_end, size, key):
-    batch_key, marginal_key = jax.random.split(key)
-    batch = draw_batch(episodes, size, DISCOUNT, "geometric", batch_key)
+    batch, marginal = draw(episodes, size, key)
     z = jnp.eye(N_SKILL)[batch.skill]
-    marginal = draw_marginal(episodes, size, marginal_key)
     (future,), negative = measure.logits(batch.s, batch.a, z, (batch.future_s,), marginal)
     return monte_carlo_loss(future, negative, batch.future_is_real, after_end)
 
 
 def temporal_difference(measure, episodes, chain, after_end, size, key):
-    batch_key, action_key, marginal_key = jax.random.split(key, 3)
-    batch = draw_batch(episodes, size, DISCOUNT, "geometric", batch_key)
+    batch_key, action_key = jax.random.split(key)
+    batch, marginal = draw(episodes, size, batch_key)
     z = jnp.eye(N_SKILL)[batch.skill]
     policy = jnp.asarray(chain.skills)[batch.skill, jnp.argmax(batch.next_s, axis=-1)]
     next_a = jnp.eye(N_ACTION)[jax.random.categorical(action_key, jnp.log(policy))]
-    marginal = draw_marginal(episodes, size, marginal_key)
     (following,), negative = measure.logits(batch.s, batch.a, z, (batch.next_s,), marginal)
     _, later = measure.logits(batch.next_s, next_a, z, (), marginal)
     return temporal_difference_loss(following, negative, later, batch.terminal, DISCOUNT, after_end, cap=1000.0)
@@ -184,7 +180,7 @@ def test_all_ways_to_ask_a_measure_agree(form):
     generator = np.random.default_rng(0)
     sizes = N_STATE, N_ACTION, N_SKILL, N_STATE, N_STATE
     s1, a, z, s2, marginal = (jnp.asarray(generator.normal(size=(5, size)), jnp.float32) for size in sizes)
-    single = np.asarray([[measure.log_ratio(s1[i], a[i], z[i], s) for s in s2] for i in range(5)])
+    single = jnp.stack([measure.log_ratio(s1, a, z, jnp.broadcast_to(s, s2.shape)) for s in s2], axis=1)
     np.testing.assert_allclose(measure.pairs(s1, a, z, s2), single, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(measure.log_ratio(s1, a, z, s2), np.diag(single), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(measure.log_ratio(s1, a, z, s2[:1]), single[:, 0], rtol=1e-4, atol=1e-5)

@@ -1,5 +1,7 @@
 """Networks against their formulas in NumPy."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,9 +38,7 @@ def test_mlp(sizes, leading):
 def test_mlp_begins_uniform_within_one_over_the_root_of_its_inputs():
     sizes = (64, 256, 32)
     network = MLP(jax.random.key(0), sizes)
-    for weight, bias, (inputs, outputs) in zip(
-        network.weights, network.biases, zip(sizes, sizes[1:], strict=False), strict=True
-    ):
+    for weight, bias, (inputs, outputs) in zip(network.weights, network.biases, pairwise(sizes), strict=True):
         bound = inputs**-0.5
         assert weight.shape == (inputs, outputs)
         assert 0.99 * bound < np.max(np.abs(weight)) <= bound

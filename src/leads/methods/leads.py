@@ -33,8 +33,8 @@ class LeadsConfig:
     """Dimension of the orthonormal skill vectors z (paper: 20)."""
     n_episode: int = 16
     """Episodes per skill and epoch (paper: 16)."""
-    noise: Colour = "mixed"
-    """Colour of the action noise while collecting: white, pink, or mixed, every other episode (paper: white)."""
+    noise: Colour = "pink"
+    """Colour of the action noise while collecting (paper: white)."""
     actor_hidden: tuple[int, ...] = (256, 256)
     """Hidden layers of the policy (paper: 256,256)."""
 
@@ -96,9 +96,9 @@ class LeadsConfig:
     """Adam's rate for the policy (paper: 5e-4)."""
     td_steps: int = 4
     """Off-policy steps on the measure after each step of the policy (paper: 1)."""
-    entropy: float = 0.02
+    entropy: float = 0.005
     """Lambda_h, weight of the action entropy (paper: .05)."""
-    target_entropy: float = 0.2
+    target_entropy: float = 0.05
     """Weight of the action entropy at the targets, to wander once there (paper: 0)."""
 
     def __post_init__(self):

@@ -1,13 +1,14 @@
 """The no-learning controls: actions are squashed noise and nothing is learnt, so nothing is due to a skill."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
+from leads.errors import UserError
 from leads.rollouts.episodes import Episodes
+from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 
 
@@ -15,12 +16,19 @@ from leads.tasks.task import Task
 class RandomConfig:
     """What the controls leave to choose."""
 
-    noise: Literal["pink", "white"] = "pink"
+    noise: Colour = "pink"
     """Colour of the action noise, while collecting and while evaluating."""
+    scale: float = 0.3
+    """Standard deviation of the noise before squashing: about that of a policy before it has learnt anything."""
     n_skill: int = 6
     """Skills in name only: groups of episodes, so that the same numbers can be counted."""
     n_episode: int = 16
     """Episodes per skill and epoch."""
+
+    def __post_init__(self):
+        for name in ("scale", "n_skill", "n_episode"):
+            if getattr(self, name) <= 0:
+                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
 
 
 class RandomState(eqx.Module):
@@ -28,7 +36,7 @@ class RandomState(eqx.Module):
 
 
 class Random:
-    """a = tanh(noise), whatever the state and the skill."""
+    """a = tanh(scale * noise), whatever the state and the skill."""
 
     def __init__(self, config: RandomConfig, task: Task):
         self.config, self.task = config, task
@@ -38,7 +46,7 @@ class Random:
         return RandomState()
 
     def act(self, state: RandomState, s, skill, noise):
-        return jnp.tanh(noise)
+        return jnp.tanh(self.config.scale * noise)
 
     def update(self, state: RandomState, episodes: Episodes, key: PRNGKeyArray):
         return state, {}

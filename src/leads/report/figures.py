@@ -1,14 +1,16 @@
 """Figures of one run: where its skills go, what it has learnt about them, and how it came to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
+import matplotlib
 import numpy as np
+from jaxtyping import Array, Float
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -16,17 +18,20 @@ from leads.agent import Agent, load
 from leads.methods.leads import Leads
 from leads.report import style
 from leads.rollouts.episodes import Episodes
+from leads.tasks.task import Task
 from leads.training.evaluation import EVALUATION_EPISODES, counts
 
 GRID = 100
 """Points a dimension at which the measure and the uncertainty are drawn."""
-BAND = 0.24
+BAND = 0.27
 """Inches above a panel, for its name."""
-HEAD = 0.45
+HEAD = 0.4
 """Inches above all panels, for the figure's title."""
-GAP = 0.12
+GAP = 0.14
 """Inches between panels, and around them."""
 
+Paths = list[list[np.ndarray]]
+"""A path [time, state] for every skill and episode."""
 Projection = Callable[[np.ndarray], np.ndarray]
 """States [..., state] to points of a figure [..., 2]."""
 
@@ -51,64 +56,61 @@ def skills_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | No
     """Paths of fresh episodes: all skills in one panel, and each skill alone."""
     rows, columns = style.rows_and_columns(agent.n_skill, 2 / 3)
     side = (5.4 - rows * BAND) / rows
-    large = rows * (side + BAND) - BAND / 2
-    figure = style.new_figure(large + columns * (side + GAP) + 3 * GAP, large + HEAD + GAP)
+    large = rows * (side + BAND) - BAND
+    figure = style.new_figure(large + columns * (side + GAP) + 3 * GAP, HEAD + BAND + large + GAP)
     style.title(figure, _headline(agent, numbers))
     paths, project = real_paths(episodes), projection(agent, episodes)
     everyone = range(agent.n_skill)
-    _skills_panel(style.place(figure, GAP, HEAD, large, large), agent, paths, project, everyone, 1.0)
+    _skills_panel(style.place(figure, GAP, HEAD + BAND, large, large), agent, paths, project, everyone, 1.0)
     for skill in everyone:
         x = large + 3 * GAP + skill % columns * (side + GAP)
-        y = HEAD + BAND / 2 + skill // columns * (side + BAND)
+        y = HEAD + BAND + skill // columns * (side + BAND)
         axes = style.place(figure, x, y, side, side)
         _skills_panel(axes, agent, paths, project, [skill], 0.6)
         style.name_skill(axes, skill, style.palette(agent.n_skill)[skill])
     return figure
 
 
-def _skills_panel(axes, agent: Agent, paths: list[list[np.ndarray]], project: Projection, skills, scale: float) -> None:
+def _skills_panel(axes, agent: Agent, paths: Paths, project: Projection, skills: Sequence[int], scale: float) -> None:
     """Paths of some skills, taking turns episode by episode so that no skill lies on top of the others."""
-    colours = style.palette(agent.n_skill)
-    turns = [(skill, paths[skill][i]) for i in range(len(paths[0])) for skill in skills]
-    axes.add_collection(
-        LineCollection(
-            [project(path) for _, path in turns],
-            colors=[colours[skill] for skill, _ in turns],
-            linewidths=0.5 + 0.5 * scale,
-            alpha=0.5,
-            capstyle="round",
-            joinstyle="round",
-            zorder=2,
-        )
-    )
-    ends = np.stack([project(path[-1]) for _, path in turns])
-    axes.scatter(*ends.T, s=14 * scale**2, c=[colours[skill] for skill, _ in turns], linewidths=0, alpha=0.9, zorder=3)
-    _ground(axes, agent, paths, project, 4.5 * scale)
-    style.mark_start(axes, project(agent.task.start), 8 * scale)
-    targets = agent.method.targets(agent.state)
-    for skill in skills if targets is not None else ():
-        style.mark_target(axes, project(np.asarray(targets[skill])), colours[skill], 17 * scale)
-
-
-def _ground(axes, agent: Agent, paths: list[list[np.ndarray]], project: Projection, width: float) -> None:
-    """The maze, or the box of all that is drawn, the same in every panel."""
+    turns = [(skill, project(paths[skill][i])) for i in range(len(paths[0])) for skill in skills]
+    palette, targets = style.palette(agent.n_skill), agent.method.targets(agent.state)
+    colours = [palette[skill] for skill, _ in turns]
+    look = {"linewidths": 0.4 + 0.5 * scale, "alpha": 0.2 + 0.2 * scale, "capstyle": "round", "joinstyle": "round"}
+    axes.add_collection(LineCollection([path for _, path in turns], colors=colours, zorder=2, **look), autolim=False)
+    ends = np.stack([path[-1] for _, path in turns])
+    axes.scatter(*ends.T, s=14 * scale**2, c=colours, linewidths=0, alpha=0.9, zorder=3)
     if style.is_maze(agent.task):
-        return style.draw_maze(axes, agent.task, width)
-    points = np.concatenate([project(path) for skill in paths for path in skill])
-    return style.frame(axes, points.min(axis=0), points.max(axis=0))
+        style.draw_maze(axes, agent.task, 4.5 * scale)
+    else:
+        _draw_plane(axes, [project(path) for skill in paths for path in skill])
+    style.mark_start(axes, project(agent.task.start), 8 * scale)
+    if targets is not None:
+        for skill in skills:
+            style.mark_target(axes, project(np.asarray(targets[skill])), palette[skill], 17 * scale)
+
+
+def _draw_plane(axes, paths: list[np.ndarray]) -> None:
+    """A square around all paths, of which every panel shows the same part."""
+    points = np.concatenate(paths)
+    low, high = points.min(axis=0), points.max(axis=0)
+    half = 0.55 * max(*(high - low), 1e-6)
+    style.frame(axes, (low + high) / 2 - half, (low + high) / 2 + half)
+    axes.spines[:].set(visible=True, color=style.FAINT, linewidth=0.8)
 
 
 def _headline(agent: Agent, numbers: dict[str, Any] | None) -> str:
+    name = f"{agent.run.config().method} on {style.task_name(agent.task)}"
     if numbers is None:
-        return agent.task.name
+        return name
     return (
-        f"{agent.task.name}, {numbers['samples']:,} samples:  coverage {numbers['coverage']:.0f} %,  "
+        f"{name}, {numbers['samples']:,} samples:  coverage {numbers['coverage']:.0f} %,  "
         f"skill coverage {numbers['skill_coverage']:.0f} %,  distinctness {numbers['distinctness']:.2f}"
     )
 
 
-def real_paths(episodes: Episodes) -> list[list[np.ndarray]]:
-    """Paths [time, state] of every skill's episodes, from the start to their true ends."""
+def real_paths(episodes: Episodes) -> Paths:
+    """The paths of episodes from the start to their true ends."""
     states, lengths = np.asarray(episodes.states), np.asarray(episodes.lengths)
     return [
         [path[: length + 1] for path, length in zip(*skill, strict=True)] for skill in zip(states, lengths, strict=True)
@@ -116,12 +118,16 @@ def real_paths(episodes: Episodes) -> list[list[np.ndarray]]:
 
 
 def projection(agent: Agent, episodes: Episodes) -> Projection:
-    """A maze's states as they are; other states on the first two principal components of those visited."""
+    """A maze's states as they are; other states on the first two principal components of those visited.
+
+    Whether a component points up or down means nothing, so its largest entry is made positive.
+    """
     if style.is_maze(agent.task):
         return lambda states: states
     visited = np.concatenate([path for skill in real_paths(episodes) for path in skill])
     centre = visited.mean(axis=0)
     components = np.linalg.svd(visited - centre, full_matrices=False)[2][:2]
+    components *= np.sign(components[range(len(components)), np.abs(components).argmax(axis=1)])[:, None]
     components = np.pad(components, ((0, 2 - len(components)), (0, 0)))
     return lambda states: (states - centre) @ components.T
 
@@ -129,39 +135,38 @@ def projection(agent: Agent, episodes: Episodes) -> Projection:
 def measure_figure(agent: Agent) -> Figure:
     """m(s0, ., z) of every skill, scaled to [0, 1] (fig:measure)."""
     assert isinstance(agent.method, Leads)
-    f = np.asarray(agent.method.log_measure(agent.state, jnp.asarray(agent.task.start), grid(agent)))
+    f = np.asarray(agent.method.log_measure(agent.state, jnp.asarray(agent.task.start), grid(agent.task)))
     m = np.exp(f - f.max(axis=1, keepdims=True))
     title = "successor state measure $m(s_0, s, z)$, scaled to [0, 1] for each skill"
-    return _grid_figure(agent, _unit(m), title, "magma", targets=False)
+    return _grid_figure(agent, _unit(m), title, style.heat(), targets=False)
 
 
 def uncertainty_figure(agent: Agent) -> Figure:
     """u(., z) of every skill with its target (fig:uncertainty)."""
     assert isinstance(agent.method, Leads)
-    u = np.asarray(agent.method.uncertainty(agent.state, grid(agent)))
+    u = np.asarray(agent.method.uncertainty(agent.state, grid(agent.task)))
     title = "uncertainty $u(s, z)$, scaled to [0, 1] for each skill, and the skill's target"
-    return _grid_figure(agent, _unit(u), title, "viridis", targets=True)
+    return _grid_figure(agent, _unit(u), title, matplotlib.colormaps["viridis"], targets=True)
 
 
-def grid(agent: Agent) -> np.ndarray:
+def grid(task: Task) -> Float[Array, "point 2"]:
     """States in the middle of GRID x GRID cells of the maze, row by row from the lowest."""
-    low, high = agent.task.low, agent.task.high
-    x, y = (low + (high - low) * (np.arange(GRID)[:, None] + 0.5) / GRID).T
-    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2).astype(np.float32)
+    x, y = (task.low + (task.high - task.low) * (np.arange(GRID)[:, None] + 0.5) / GRID).T
+    return jnp.asarray(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2), jnp.float32)
 
 
-def _grid_figure(agent: Agent, values: np.ndarray, title: str, colours: str, targets: bool) -> Figure:
+def _grid_figure(agent: Agent, values: np.ndarray, title: str, colours: Colormap, targets: bool) -> Figure:
     side, bar = 1.9, 0.75
     rows, columns = style.rows_and_columns(agent.n_skill, 1.5)
     width = columns * (side + GAP) + GAP + bar
     figure = style.new_figure(width, HEAD + rows * (side + BAND) + GAP)
-    style.title(figure, title)
+    style.title(figure, title, math=True)
     marks = np.asarray(agent.method.targets(agent.state))
     for skill, image in enumerate(values.reshape(-1, GRID, GRID)):
         row, column = divmod(skill, columns)
         x, y = GAP + column * (side + GAP), HEAD + BAND + row * (side + BAND)
         axes = style.place(figure, x, y, side, side)
-        _image(axes, agent, image, colours, Normalize(0, 1))
+        _image(axes, agent.task, image, colours, Normalize(0, 1))
         style.mark_start(axes, agent.task.start, 5.5)
         style.name_skill(axes, skill, style.palette(agent.n_skill)[skill])
         if targets:
@@ -172,10 +177,10 @@ def _grid_figure(agent: Agent, values: np.ndarray, title: str, colours: str, tar
     return figure
 
 
-def _image(axes, agent: Agent, image: np.ndarray, colours: str, norm: Normalize) -> ScalarMappable:
-    (x0, y0), (x1, y1) = agent.task.low, agent.task.high
+def _image(axes, task: Task, image: np.ndarray, colours: Colormap, norm: Normalize) -> ScalarMappable:
+    (x0, y0), (x1, y1) = task.low, task.high
     shown = axes.imshow(image, cmap=colours, norm=norm, origin="lower", extent=(x0, x1, y0, y1), zorder=1)
-    style.draw_maze(axes, agent.task, 2.5)
+    style.draw_maze(axes, task, 2.5)
     return shown
 
 
@@ -187,47 +192,56 @@ def _colour_bar(figure: Figure, axes, shown: ScalarMappable) -> None:
 
 def visited_figure(agent: Agent, episodes: Episodes) -> Figure:
     """What training has ever visited beside where its skills are now: the first can be due to noise alone."""
-    side, bar, bins = 3.1, 0.75, agent.task.fine_bins
-    figure = style.new_figure(2 * (side + GAP) + GAP + bar, HEAD + side + GAP)
-    density = np.asarray(counts(agent.task, episodes, bins)).sum(axis=0)
-    images = (agent.visited_fine.astype(float), density / density.sum())
-    names = (f"visited in training: {100 * agent.visited_fine.mean():.0f} % of {bins} x {bins} cells", "skills now")
-    for i, (image, name) in enumerate(zip(images, names, strict=True)):
-        axes = style.place(figure, GAP + i * (side + GAP), HEAD, side, side)
-        image = np.ma.masked_equal(image.reshape(bins, bins).T, 0)  # cells are counted x first
-        norm = Normalize(0, 1.4) if i == 0 else LogNorm(image.min(), image.max())
-        shown = _image(axes, agent, image, "Blues" if i == 0 else "viridis_r", norm)
-        style.mark_start(axes, agent.task.start)
-        axes.set_title(name, fontsize=10, color=style.INK)
-    axes = style.place(figure, 2 * (side + GAP) + 2 * GAP, HEAD, 0.13, side)
-    _colour_bar(figure, axes, shown)
+    side, task = 3.1, agent.task
+    figure = style.new_figure(2 * (side + GAP) + GAP + 0.85, HEAD + side + GAP)
+    steps = np.asarray(counts(task, episodes, task.fine_bins)).sum(axis=0)
+    share = np.ma.masked_equal(steps / steps.sum(), 0)
+
+    left = style.place(figure, GAP, HEAD, side, side)
+    _draw_cells(left, task, agent.visited_fine, ListedColormap(["white", "#9db8d9"]), Normalize(0, 1))
+    left.set_title(f"visited in training: {100 * agent.visited_fine.mean():.0f} % of cells", fontsize=10)
+    right = style.place(figure, 3 * GAP + side, HEAD, side, side)
+    shown = _draw_cells(right, task, share, style.heat(), LogNorm(share.min() / 2, share.max()))
+    right.set_title("visited by the skills now", fontsize=10)
+    bar = style.place(figure, 2 * (side + 2 * GAP), HEAD, 0.13, side)
+    bar.set_title("share of steps", fontsize=8)
+    _colour_bar(figure, bar, shown)
     return figure
+
+
+def _draw_cells(axes, task: Task, values: np.ndarray, colours: Colormap, norm: Normalize) -> ScalarMappable:
+    image = values.reshape(task.fine_bins, task.fine_bins).T  # cells are numbered x first
+    shown = _image(axes, task, image, colours, norm)
+    style.mark_start(axes, task.start)
+    return shown
 
 
 def coverage_figure(metrics: list[dict[str, Any]]) -> Figure:
     """Coverage and distinctness against samples (fig:cov_no_feat, of one run)."""
-    figure = style.new_figure(5.6, 3.5)
+    figure = style.new_figure(5.6, 3.4)
     left = style.place(figure, 0.65, HEAD, 4.3, 2.5)
     right = left.twinx()
     samples = [line["samples"] for line in metrics]
+    blue, _, green, red, _, sky = style.COLOURS[:6]
     curves = (
-        (left, "coverage", "coverage", "#0072b2", "-"),
-        (left, "coverage_fine", "fine coverage", "#56b4e9", "-"),
-        (left, "skill_coverage", "skill coverage", "#009e73", "-"),
-        (right, "distinctness", "distinctness", "#d55e00", (0, (4, 1.5))),
+        (left, "coverage", blue, "-"),
+        (left, "coverage_fine", sky, "-"),
+        (left, "skill_coverage", green, "-"),
+        (right, "distinctness", red, (0, (4, 1.5))),
     )
-    handles = []
-    for axes, name, label, colour, line in curves:
-        values = np.asarray([entry[name] for entry in metrics], float)
-        handles += axes.plot(samples, values, color=colour, linestyle=line, linewidth=1.8, label=label, marker="o", markersize=2)
-    left.set(xlabel="samples", ylabel="coverage, % of cells", ylim=(0, 100), xlim=(0, samples[-1]))
-    right.set(ylabel="distinctness", ylim=(0, 1))
+    for axes, name, colour, dashes in curves:
+        values = np.asarray([line[name] for line in metrics], float)
+        look = {"linewidth": 1.8, "marker": "o", "markersize": 2.5, "clip_on": False}
+        axes.plot(samples, values, color=colour, linestyle=dashes, label=name.replace("_", " "), **look)
+    left.set(xlabel="samples", ylabel="% of cells", ylim=(0, 100), xlim=(0, samples[-1]))
     left.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
+    left.grid(color="#e5e7eb", linewidth=0.7)
+    right.set(ylim=(0, 1))
+    right.set_ylabel("distinctness", color=red)
     for axes in (left, right):
         axes.spines["top"].set_visible(False)
         axes.tick_params(labelsize=8.5, length=3)
-    left.grid(color="#e5e7eb", linewidth=0.7)
-    figure.legend(handles=handles, loc="upper center", ncols=4, frameon=False, fontsize=8.5)
+    figure.legend(loc="upper center", ncols=4, frameon=False, fontsize=8.5)
     return figure
 
 

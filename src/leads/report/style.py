@@ -8,9 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from leads.errors import UserError
 from leads.tasks.task import Task
@@ -22,7 +21,7 @@ COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"),
     *("#67065f", "#b9c46c", "#1b01d9", "#e0004b", "#193d0a", "#9a68fe"),
 )
-"""Six of the colours of Okabe and Ito, and six as far from them and each other as could be found for all kinds of colour vision."""
+"""Six colours of Okabe and Ito, and six found to be far from them and each other for every kind of colour vision."""
 
 
 def palette(n_skill: int) -> list[str]:
@@ -35,6 +34,17 @@ def palette(n_skill: int) -> list[str]:
 def is_maze(task: Task) -> bool:
     """Whether states are positions among walls, so that they can be drawn as they are."""
     return task.walls is not None and task.state_size == 2
+
+
+def heat() -> Colormap:
+    """Nothing is white, so that walls stand out, and much is dark."""
+    magma = matplotlib.colormaps["magma_r"](np.linspace(0.08, 0.92, 32))
+    return LinearSegmentedColormap.from_list("heat", [(1, 1, 1, 1), *magma])
+
+
+def task_name(task: Task) -> str:
+    """A task's name in a title; a user's maze is called after its file."""
+    return Path(task.name).stem if task.name.startswith("maze:") else task.name
 
 
 def new_figure(width: float, height: float, dpi: float = DPI) -> Figure:
@@ -51,10 +61,11 @@ def place(figure: Figure, x: float, y: float, width: float, height: float) -> Ax
     return figure.add_axes((x / total_width, bottom / total_height, width / total_width, height / total_height))
 
 
-def title(figure: Figure, text: str, size: float = 11.0) -> Text:
-    """One line at the top, in the middle."""
+def title(figure: Figure, text: str, math: bool = False) -> None:
+    """One line at the top, in the middle; only with `math` do dollars mean something, as names may have them."""
     _, height = figure.get_size_inches()
-    return figure.text(0.5, 1 - 0.22 / height, text, ha="center", va="center", fontsize=size, color=INK)
+    y = 1 - 0.22 / height
+    figure.text(0.5, y, text, ha="center", va="center", fontsize=11, color=INK, parse_math=math)
 
 
 def rows_and_columns(panels: int, aspect: float) -> tuple[int, int]:
@@ -66,32 +77,31 @@ def rows_and_columns(panels: int, aspect: float) -> tuple[int, int]:
 def draw_maze(axes: Axes, task: Task, width: float = 3.0) -> None:
     """Walls, and nothing else: no ticks, no frame, equal scales."""
     assert task.walls is not None, "only a maze has walls to draw"
-    walls = LineCollection(task.walls.reshape(-1, 2, 2), colors=INK, linewidths=width, capstyle="round", zorder=5)
-    axes.add_collection(walls)
+    lines = list(task.walls.reshape(-1, 2, 2))
+    walls = LineCollection(lines, colors=INK, linewidths=width, capstyle="round", clip_on=False, zorder=5)
+    axes.add_collection(walls, autolim=False)
     frame(axes, task.low, task.high)
 
 
 def frame(axes: Axes, low: np.ndarray, high: np.ndarray) -> None:
-    """Shows the box from `low` to `high` with a small margin, without ticks and with equal scales."""
-    low, high = np.asarray(low, float), np.asarray(high, float)
-    margin = 0.02 * max(*(high - low), 1e-6)
-    axes.set_xlim(low[0] - margin, high[0] + margin)
-    axes.set_ylim(low[1] - margin, high[1] + margin)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
+    """Shows the box from `low` to `high` without ticks and with equal scales."""
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
 
 
 def mark_start(axes: Axes, xy: np.ndarray, size: float = 7.0) -> None:
-    axes.plot(*xy, "o", markersize=size, color="white", markeredgecolor="black", markeredgewidth=1.2, zorder=7)
+    edge = {"markeredgecolor": "black", "markeredgewidth": 1.2}
+    axes.plot(*xy, "o", markersize=size, color="white", clip_on=False, zorder=7, **edge)
 
 
 def mark_target(axes: Axes, xy: np.ndarray, colour: str, size: float = 13.0) -> None:
-    axes.plot(*xy, "*", markersize=size, color=colour, markeredgecolor="black", markeredgewidth=0.8, zorder=8)
+    edge = {"markeredgecolor": "black", "markeredgewidth": 0.8}
+    axes.plot(*xy, "*", markersize=size, color=colour, clip_on=False, zorder=8, **edge)
 
 
 def name_skill(axes: Axes, skill: int, colour: str) -> None:
     """Names a panel's skill in its colour, the one its paths have elsewhere."""
-    axes.set_title(f"skill {skill}", color=colour, fontsize=9, fontweight="bold", pad=2.5)
+    axes.set_title(f"skill {skill}", color=colour, fontsize=9, fontweight="bold", pad=4.5)
 
 
 def short(number: float) -> str:

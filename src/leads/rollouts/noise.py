@@ -1,4 +1,4 @@
-"""Action noise over an episode: white, pink (1/f), or mixed, always with unit variance at every step."""
+"""Action noise over an episode: white, or pink (1/f), both with unit variance at every step."""
 
 from typing import Literal
 
@@ -7,20 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-Colour = Literal["white", "pink", "mixed"]
+Colour = Literal["pink", "white"]
 EXPONENTS = {"pink": 1.0, "white": 0.0}
 
 
 def coloured_noise(
     key: PRNGKeyArray, colour: Colour, shape: tuple[int, ...]
 ) -> Float[Array, "*batch time action"]:
-    """Gaussian noise with power 1/f^beta along the time axis (the last but one), independent elsewhere.
-
-    `mixed` is pink in every other episode (the axis before time) and white in the rest.
-    """
-    if colour == "mixed":
-        pink, white = (coloured_noise(k, c, shape) for k, c in zip(jax.random.split(key), EXPONENTS, strict=True))
-        return jnp.where((jnp.arange(shape[-3]) % 2 == 0)[:, None, None], pink, white)
+    """Gaussian noise with power 1/f^beta along the time axis (the last but one), independent elsewhere."""
     beta = EXPONENTS[colour]
     if beta == 0.0:
         return jax.random.normal(key, shape)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leads.rollouts.episodes import Episodes
-from leads.rollouts.noise import coloured_noise
+from leads.rollouts.noise import Colour, coloured_noise
 from leads.rollouts.on_device import Act
 from leads.tasks.task import Task
 
@@ -20,7 +20,7 @@ def rollout(
     act: Act,
     n_skill: int,
     n_episode: int,
-    colour: str,
+    colour: Colour,
     key: PRNGKeyArray,
     environments: Sequence[gymnasium.Env] | None = None,
 ) -> Episodes:
@@ -72,6 +72,6 @@ def _actions(
 
 
 @eqx.filter_jit
-def _noise(key: PRNGKeyArray, colour: str, shape: tuple[int, ...]) -> Float[Array, "time *batch action"]:
+def _noise(key: PRNGKeyArray, colour: Colour, shape: tuple[int, ...]) -> Float[Array, "time *batch action"]:
     """The noise that on_device draws from the same key."""
     return jnp.moveaxis(coloured_noise(key, colour, shape), -2, 0)

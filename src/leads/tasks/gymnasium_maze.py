@@ -27,7 +27,7 @@ TRACE = ((200, 219, 240), (36, 90, 160))
 class MazeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """A point with a velocity in a maze; there is no reward. It steps as the maze's JAX task does, to the last bit."""
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 (as Gymnasium declares it)
 
     def __init__(self, maze: Maze | str, on_wall: OnWall = "terminate", render_mode: str | None = None):
         if isinstance(maze, str):
@@ -70,7 +70,7 @@ class MazeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             _stroke(draw, a, b, 1.5, tuple(colour))
         _disc(draw, points[-1], 8, FLOOR)
         _disc(draw, points[-1], 6.5, AGENT)
-        return np.asarray(picture.reduce(SMOOTH))
+        return np.array(picture.reduce(SMOOTH))
 
 
 @lru_cache(maxsize=64)

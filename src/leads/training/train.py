@@ -127,7 +127,7 @@ def rolled_out(task: Task, method: Method, n_episode: int, colour: Colour) -> Ca
     rollout = on_host.rollout if task.step is None else on_device.rollout
 
     def roll(state, key):
-        act = lambda s, z, noise: method.act(state, s, z, noise)  # noqa: E731
+        act = jax.tree_util.Partial(method.act, state)
         return rollout(task, act, method.config.n_skill, n_episode, colour, key)
 
     return roll if task.step is None else jax.jit(roll)

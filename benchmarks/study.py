@@ -1,0 +1,146 @@
+"""Runs a study and adds a row for every run to results/runs.csv and its thinned curve to results/curves.csv.
+
+    python benchmarks/study.py mazes       LEADS and the controls on the three mazes, seeds 0 to 4
+    python benchmarks/study.py ablation    variants of LEADS on maze-hard
+
+Runs that have their row already are not done again, so a study that was stopped goes on where it was.
+"""
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from leads.training.run import Run
+
+RESULTS = Path(__file__).parent / "results"
+COLUMNS = (
+    "method variant task on_wall seed samples coverage coverage_fine skill_coverage distinctness reach "
+    "cpu_seconds wall_seconds peak_rss_mb commit"
+).split()
+CURVE_COLUMNS = "method variant task on_wall seed samples coverage coverage_fine skill_coverage distinctness".split()
+POINTS = 50
+"""Points kept of a run's curve."""
+MAZES = ("maze-easy", "maze-u", "maze-hard")
+SEEDS = (0, 1, 2, 3, 4)
+
+PAPER = (
+    "--measure classifier --measure-hidden 256,128 --measure-batch 1024 --futures geometric --after-end absorb "
+    "--marginal epoch --uncertainty literal --candidates epoch --n-archive 1 --history-decay 1 --offset 1 "
+    "--policy-steps 16 --policy-batch 1024 --td-steps 1 --entropy .05 --target-entropy 0 --noise white --n-episode 16"
+)
+"""Every published value."""
+VARIANTS = {
+    "paper": PAPER,
+    "bounded": "--uncertainty bounded --n-archive 1",
+    "literal": "--uncertainty literal --n-archive 1",
+    "white": "--noise white",
+    "absorb": "--after-end absorb",
+    "geometric": "--futures geometric",
+    "marginal-epoch": "--marginal epoch",
+    "offset-1": "--offset 1",
+    "entropy-paper": "--entropy .05",
+    "entropy-recipe": "--entropy .02 --target-entropy .2",
+    "lower-bound": "--objective lower_bound",
+    "lower-bound-diversity": "--objective lower_bound_diversity",
+    "classifier": "--measure classifier --measure-hidden 256,128",
+}
+"""What the ablation changes, one thing at a time but for `paper`."""
+
+
+@dataclass(frozen=True)
+class Job:
+    method: str
+    variant: str
+    task: str
+    on_wall: str
+    seed: int
+    samples: int
+    options: str = ""
+
+    def key(self) -> tuple[str, ...]:
+        return tuple(str(x) for x in (self.method, self.variant, self.task, self.on_wall, self.seed))
+
+
+def mazes(samples: int) -> list[Job]:
+    controls = [("random", "", ""), ("random", "white", "--noise white"), ("random", "loud", "--scale 1")]
+    methods = [("leads", "", ""), *controls]
+    return [
+        Job(method, variant, task, "terminate", seed, samples, options)
+        for method, variant, options in methods
+        for seed in SEEDS
+        for task in reversed(MAZES)
+    ]
+
+
+def ablation(samples: int) -> list[Job]:
+    return [
+        Job("leads", variant, "maze-hard", "terminate", seed, samples, options)
+        for seed in SEEDS[:3]
+        for variant, options in VARIANTS.items()
+    ]
+
+
+STUDIES = {"mazes": (mazes, 1_000_000), "ablation": (ablation, 300_000)}
+
+
+def run(job: Job, commit: str) -> tuple[list[dict], dict]:
+    """(curve, row) of one run, in a process of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "run"
+        command = [sys.executable, "-m", "leads", "train", "--method", job.method, "--task", job.task]
+        command += ["--on-wall", job.on_wall, "--seed", str(job.seed), "--samples", str(job.samples)]
+        command += ["--out", str(out), "--no-figures", *job.options.split()]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+        directory = Run.open(out)
+        row = directory.summary() | {"variant": job.variant, "commit": commit}
+        metrics = directory.metrics()
+    thin = metrics[:: max(len(metrics) // POINTS, 1)]
+    return [row | line for line in (*thin, metrics[-1])], row
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append(path: Path, columns: list[str], new: list[dict]) -> None:
+    fresh = not path.exists()
+    with open(path, "a", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        for row in new:
+            values = {name: row[name] for name in columns}
+            writer.writerow({k: round(v, 4) if isinstance(v, float) else v for k, v in values.items()})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", choices=STUDIES)
+    parser.add_argument("--samples", type=int, help="samples of every run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at the same time")
+    arguments = parser.parse_args()
+    make, samples = STUDIES[arguments.study]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    table = RESULTS / "runs.csv"
+    done = {tuple(row[c] for c in COLUMNS[:5]) for row in rows(table)} if table.exists() else set()
+    jobs = [job for job in make(arguments.samples or samples) if job.key() not in done]
+    print(f"{len(jobs)} runs to do, {len(done)} in the table", flush=True)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for future in as_completed([pool.submit(run, job, commit) for job in jobs]):
+            curve, row = future.result()
+            append(table, COLUMNS, [row])
+            append(RESULTS / "curves.csv", CURVE_COLUMNS, curve)
+            print({name: row[name] for name in COLUMNS}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

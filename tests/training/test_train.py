@@ -1,0 +1,142 @@
+"""Runs: what they write, that they repeat, and that nothing that happens to them changes how they end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leads
+from leads.training import checkpoint
+from leads.training.run import Run
+
+TINY = {"n_episode": 2, "measure_steps": 4, "policy_steps": 3, "td_steps": 1, "archive_size": 60, "archive_admit": 20}
+OPTIONS = [f"--{name.replace('_', '-')}={value}" for name, value in TINY.items()]
+
+
+def arrays(run: Path) -> dict[str, bytes]:
+    newest = checkpoint.epochs(run / "checkpoints")[-1]
+    with np.load(run / "checkpoints" / f"epoch-{newest:06d}.npz") as file:
+        return {name: file[name].tobytes() for name in file.files}
+
+
+def assert_same_end(one: Path, other: Path) -> None:
+    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+    assert arrays(one) == arrays(other)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "leads", "train", *arguments]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A run that nothing disturbed."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    return leads.train("maze-u", samples=9_000, out=out, checkpoint_every=2, **TINY)
+
+
+def test_a_run_writes_what_it_promises(whole):
+    run = Run.open(whole)
+    metrics, summary, config = run.metrics(), run.summary(), json.loads((whole / "config.json").read_text())
+    assert [line["epoch"] for line in metrics] == list(range(1, len(metrics) + 1))
+    assert metrics[-2]["samples"] < 9_000 <= metrics[-1]["samples"]
+    keys = {"method", "task", "seed", "samples", "coverage", "coverage_fine", "skill_coverage", "distinctness", "reach"}
+    assert keys | {"wall_seconds", "cpu_seconds", "peak_rss_mb", "versions"} <= set(summary)
+    assert all(summary[name] == metrics[-1][name] for name in keys - {"method", "task", "seed"})
+    assert config["fields"]["n_episode"] == 2 and config["fields"]["n_skill"] == 6
+    assert np.all(np.diff([line["coverage"] for line in metrics]) >= 0)
+
+
+def test_the_same_seed_repeats_and_another_does_not(whole, tmp_path):
+    again = leads.train("maze-u", samples=9_000, out=tmp_path / "again", checkpoint_every=5, **TINY)
+    other = leads.train("maze-u", samples=9_000, out=tmp_path / "other", seed=1, **TINY)
+    assert_same_end(again, whole)
+    assert arrays(other) != arrays(whole)
+
+
+def test_kill_9_at_any_moment_and_resume_ends_the_same(whole, tmp_path):
+    out = tmp_path / "killed"
+    process = subprocess.Popen(
+        command("--task=maze-u", "--samples=9000", f"--out={out}", "--checkpoint-every=2", "--no-figures", *OPTIONS),
+        stdout=subprocess.DEVNULL,
+    )
+    while not (out / "metrics.jsonl").exists() or len((out / "metrics.jsonl").read_text().splitlines()) < 5:
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (out / "summary.json").exists()
+    done = subprocess.run(command(f"--resume={out}", "--no-figures"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert_same_end(out, whole)
+
+
+def interrupted(tmp_path: Path, after: int) -> Path:
+    """A run that was stopped by Ctrl-C when it had reported `after` epochs."""
+
+    def report(metrics):
+        if metrics["epoch"] == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leads.train("maze-u", samples=9_000, out=tmp_path / "run", checkpoint_every=2, report=report, **TINY)
+    return tmp_path / "run"
+
+
+def test_damaged_checkpoint_is_named_and_the_one_before_used(whole, tmp_path, capsys):
+    run = interrupted(tmp_path, 5)
+    newest = run / "checkpoints" / "epoch-000004.npz"
+    newest.write_bytes(newest.read_bytes()[:100])
+    with open(run / "metrics.jsonl", "a") as file:
+        file.write('{"epoch": 6, "cut off')
+    leads.resume(run)
+    assert capsys.readouterr().err.count("\n") == 1
+    assert_same_end(run, whole)
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_over(whole, tmp_path):
+    run = interrupted(tmp_path, 1)
+    assert checkpoint.epochs(run / "checkpoints") == []
+    leads.resume(run)
+    assert_same_end(run, whole)
+
+
+def test_resuming_a_finished_run_changes_nothing(whole):
+    before = (whole / "metrics.jsonl").read_bytes(), arrays(whole)
+    leads.resume(whole)
+    assert before == ((whole / "metrics.jsonl").read_bytes(), arrays(whole))
+
+
+def test_two_processes_on_one_directory_are_refused(tmp_path):
+    run = interrupted(tmp_path, 2)
+    with Run.open(run).lock(), pytest.raises(leads.UserError, match="in use by another process"):
+        leads.resume(run)
+
+
+def test_a_directory_with_something_in_it_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(leads.UserError, match="not empty"):
+        leads.train("maze-u", samples=1_000, out=tmp_path, **TINY)
+    assert os.listdir(tmp_path) == ["thesis.tex"]
+
+
+def test_a_users_maze_is_kept_in_the_run(tmp_path):
+    file = tmp_path / "mine.json"
+    file.write_text('{"start": [0.5, 0.5], "walls": [[0, -1, 0, 1]]}')
+    run = leads.train(f"maze:{file}", samples=1_000, out=tmp_path / "run", **TINY)
+    file.unlink()
+    agent = leads.load(run)
+    assert agent.task.start.tolist() == [0.5, 0.5]
+    assert all(np.all(path[:, 0] > 0) for path in agent.rollout(0, episodes=3))
+
+
+def test_controls_carry_the_same_numbers(tmp_path):
+    run = leads.train("maze-easy", method="random", samples=4_000, out=tmp_path / "run", noise="white")
+    summary = Run.open(run).summary()
+    assert summary["reach"] is None and 0 < summary["distinctness"] < 0.3 and summary["skill_coverage"] > 5
