@@ -19,11 +19,11 @@ from pathlib import Path
 from leads.training.run import Run
 
 RESULTS = Path(__file__).parent / "results"
-COLUMNS = (
-    "method variant task on_wall seed samples coverage coverage_fine skill_coverage distinctness reach "
-    "cpu_seconds wall_seconds peak_rss_mb commit"
-).split()
-CURVE_COLUMNS = "method variant task on_wall seed samples coverage coverage_fine skill_coverage distinctness".split()
+RUN = ["method", "variant", "task", "on_wall", "seed"]
+"""What tells runs apart."""
+NUMBERS = ["samples", "coverage", "coverage_fine", "skill_coverage", "distinctness"]
+COLUMNS = [*RUN, *NUMBERS, "reach", "cpu_seconds", "wall_seconds", "peak_rss_mb", "commit"]
+CURVE_COLUMNS = [*RUN, *NUMBERS]
 POINTS = 50
 """Points kept of a run's curve."""
 MAZES = ("maze-easy", "maze-u", "maze-hard")
@@ -131,7 +131,7 @@ def main() -> None:
     make, samples = STUDIES[arguments.study]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     table = RESULTS / "runs.csv"
-    done = {tuple(row[c] for c in COLUMNS[:5]) for row in rows(table)} if table.exists() else set()
+    done = {tuple(row[c] for c in RUN) for row in rows(table)} if table.exists() else set()
     jobs = [job for job in make(arguments.samples or samples) if job.key() not in done]
     print(f"{len(jobs)} runs to do, {len(done)} in the table", flush=True)
     with ThreadPoolExecutor(arguments.jobs) as pool:

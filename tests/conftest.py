@@ -1,10 +1,17 @@
 """Runs that many tests look at, made once: training takes longer than looking."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import jax
 import pytest
+from hypothesis import settings
 
 import leads
+
+settings.register_profile("compiled", deadline=None)  # the first example waits for the compiler
+settings.load_profile("compiled")
 
 TINY = {
     "n_episode": 2,
@@ -22,15 +29,33 @@ TINY = {
 """Fields of LEADS with which an epoch takes no time; what it learns is worth nothing."""
 
 
+@contextmanager
+def _quick_compilation() -> Iterator[None]:
+    """Halves the time of so short a run, most of which is compiling; its last bits are not those of a usual run."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", False)
+
+
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of LEADS, of a few epochs; copy it before changing it."""
     out = tmp_path_factory.mktemp("runs") / "tiny"
-    return leads.train(task="maze-u", samples=2000, out=out, **TINY)
+    with _quick_compilation():
+        return leads.train(task="maze-u", samples=2000, out=out, **TINY)
+
+
+@pytest.fixture(scope="session")
+def tiny_agent(tiny_run: Path) -> leads.Agent:
+    """The agent of `tiny_run`; copy it before changing it."""
+    return leads.load(tiny_run)
 
 
 @pytest.fixture(scope="session")
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of the no-learning control, which has neither measure nor targets."""
     out = tmp_path_factory.mktemp("runs") / "random"
-    return leads.train(task="maze-easy", method="random", samples=2000, out=out, n_episode=2)
+    with _quick_compilation():
+        return leads.train(task="maze-easy", method="random", samples=2000, out=out, n_episode=2)

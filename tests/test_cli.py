@@ -96,4 +96,6 @@ def test_train_and_skills_from_the_command_line(tmp_path):
             assert (tmp_path / "run" / "figures" / f"{name}.{kind}").stat().st_size > 1000
     done = leads_command("skills", "run", "--episodes", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert {"skills.gif", "skills.mp4", "skills.csv"} <= {path.name for path in (tmp_path / "run" / "figures").iterdir()}
+    assert {"skills.gif", "skills.mp4", "skills.csv"} <= {
+        path.name for path in (tmp_path / "run" / "figures").iterdir()
+    }

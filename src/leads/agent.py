@@ -1,5 +1,6 @@
 """What training leaves behind, ready to use."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -29,6 +30,7 @@ class Agent:
         self.state = state.method
         self.visited_fine = np.asarray(state.visited_fine)
         self._act = jax.jit(self.method.act)
+        self._rollouts: dict[int, Callable[..., Episodes]] = {}
 
     def act(self, observation: np.ndarray, skill: int, key=None) -> np.ndarray:
         """The skill's action in [-1, 1]: its mean, or with a PRNG key a draw from its distribution."""
@@ -48,8 +50,9 @@ class Agent:
 
     def episodes(self, n_episode: int, seed: int = 0) -> Episodes:
         """Fresh episodes of all skills, as evaluation makes them."""
-        rollout = rolled_out(self.task, self.method, n_episode, self.method.evaluation_noise)
-        return rollout(self.state, jax.random.key(seed))
+        if n_episode not in self._rollouts:  # each is compiled, which takes seconds
+            self._rollouts[n_episode] = rolled_out(self.task, self.method, n_episode, self.method.evaluation_noise)
+        return self._rollouts[n_episode](self.state, jax.random.key(seed))
 
     def measure(
         self, s1: Float[Array, " state"], s2: Float[Array, "*n state"], skill: int, log: bool = False

@@ -65,7 +65,9 @@ def train_command(arguments: argparse.Namespace) -> None:
 
 def skills_command(arguments: argparse.Namespace) -> None:
     """Shows where each skill of a run goes."""
-    for line in write_skills(load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes):
+    for line in write_skills(
+        load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes
+    ):
         print(line)
 
 
@@ -88,20 +90,30 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command.set_defaults(command=train_command)
     command.add_argument("--task", metavar="NAME", help=f"{', '.join(TASKS)} or maze:FILE.json (default maze-hard)")
     command.add_argument("--method", metavar="NAME", help=f"one of {', '.join(METHODS)} (default leads)")
-    command.add_argument("--samples", type=_number(int), metavar="N", help="environment steps (default: the task's budget)")
+    command.add_argument(
+        "--samples", type=_number(int), metavar="N", help="environment steps (default: the task's budget)"
+    )
     command.add_argument("--seed", type=_number(int), metavar="N", help="default 0")
     command.add_argument("--out", type=Path, metavar="DIR", help="new run directory (default: one under runs/)")
-    command.add_argument("--on-wall", metavar="WHAT", help=f"what a wall does: {' or '.join(get_args(OnWall))} (default terminate)")
-    command.add_argument("--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)")
+    command.add_argument(
+        "--on-wall", metavar="WHAT", help=f"what a wall does: {' or '.join(get_args(OnWall))} (default terminate)"
+    )
+    command.add_argument(
+        "--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)"
+    )
     command.add_argument("--no-figures", dest="figures", action="store_false", help="draw nothing when done")
-    command.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR; goes with no other option")
+    command.add_argument(
+        "--resume", type=Path, metavar="DIR", help="continue the run in DIR; goes with no other option"
+    )
     _add_fields(command, _method_of(argv))
 
     command = commands.add_parser("skills", help=skills_command.__doc__, description=skills_command.__doc__)
     command.set_defaults(command=skills_command)
     command.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     command.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN_DIR/figures)")
-    command.add_argument("--episodes", type=_number(int), default=20, metavar="N", help="episodes per skill (default 20)")
+    command.add_argument(
+        "--episodes", type=_number(int), default=20, metavar="N", help="episodes per skill (default 20)"
+    )
 
     command = commands.add_parser("figures", help=figures_command.__doc__, description=figures_command.__doc__)
     command.set_defaults(command=figures_command)

@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import math
 import types
+from itertools import pairwise
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from leads.errors import UserError
@@ -14,7 +15,7 @@ def docs(cls: type) -> dict[str, str]:
     """The string literal under each field of a dataclass."""
     body = ast.parse(inspect.cleandoc(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]
     found = {}
-    for field, below in zip(body, body[1:], strict=False):
+    for field, below in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
             found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore[union-attr]
     return found
@@ -59,7 +60,7 @@ def _fits(kind: Any, value: Any) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    return kind is type(None) and value is None or isinstance(kind, type) and isinstance(value, kind)
+    return (kind is type(None) and value is None) or (isinstance(kind, type) and isinstance(value, kind))
 
 
 def _described(kind: Any) -> str:

@@ -1,6 +1,6 @@
+import copy
 import dataclasses
 import itertools
-import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +16,7 @@ import leads
 from leads.report import figures, style
 from leads.rollouts.episodes import Episodes
 from leads.training.evaluation import EVALUATION_EPISODES
+from leads.training.run import Run
 
 KINDS_OF_VISION = {
     "normal": np.eye(3),
@@ -26,14 +27,14 @@ KINDS_OF_VISION = {
 """What becomes of linear RGB, after Machado, Oliveira and Fernandes (2009)."""
 
 
-@pytest.fixture(scope="module")
-def agent(tiny_run):
-    return leads.load(tiny_run)
+@pytest.fixture
+def agent(tiny_agent):
+    return copy.copy(tiny_agent)
 
 
 @pytest.fixture(scope="module")
-def episodes(agent):
-    return agent.episodes(EVALUATION_EPISODES)
+def episodes(tiny_agent):
+    return tiny_agent.episodes(EVALUATION_EPISODES)
 
 
 @pytest.fixture
@@ -47,11 +48,9 @@ def panels(figure) -> list[Axes]:
 
 
 def paths_in(axes: Axes) -> list[np.ndarray]:
-    return list(max((c for c in axes.collections if isinstance(c, LineCollection)), key=len_of).get_segments())
-
-
-def len_of(collection: LineCollection) -> int:
-    return sum(len(segment) for segment in collection.get_segments())
+    """What is drawn in lines, without the walls, which come last."""
+    lines = [collection for collection in axes.collections if isinstance(collection, LineCollection)]
+    return lines[0].get_segments()
 
 
 def assert_is_a_picture(path: Path) -> None:
@@ -88,10 +87,10 @@ def test_figures_of_no_run_are_a_user_error(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_a_user_error(run_copy):
-    (run_copy / "figures").write_text("in the way")
-    with pytest.raises(leads.UserError, match="cannot be written"):
-        figures.write_figures(run_copy)
+def test_a_place_that_cannot_be_written_is_a_user_error(tmp_path):
+    (tmp_path / "figures").write_text("in the way")
+    with pytest.raises(leads.UserError, match="figures cannot be written"):
+        style.save(style.new_figure(1, 1), tmp_path / "figures", "skills")
 
 
 def test_the_same_figure_has_the_same_bytes(agent, episodes, tmp_path):
@@ -116,10 +115,9 @@ def test_skills_are_drawn_as_they_were_rolled_out(agent, episodes):
     assert len(paths_in(figure.axes[0])) == agent.n_skill * EVALUATION_EPISODES
 
 
-def test_the_title_has_the_runs_numbers(run_copy):
-    agent = leads.load(run_copy)
+def test_the_title_has_the_runs_numbers(agent, episodes):
     last = agent.run.metrics()[-1]
-    figure = figures.skills_figure(agent, agent.episodes(1), last)
+    figure = figures.skills_figure(agent, episodes, last)
     title = figure.texts[0].get_text()
     assert title.startswith(f"leads on maze-u, {last['samples']:,} samples:")
     for name in ("coverage", "skill_coverage"):
@@ -154,8 +152,10 @@ def test_uncertainty_is_scaled_and_has_the_target(agent):
     figure = figures.uncertainty_figure(agent)
     targets = np.asarray(agent.method.targets(agent.state))
     for skill, axes in enumerate(panels(figure)):
-        image = np.asarray(axes.images[0].get_array())
+        image = axes.images[0].get_array()
         assert np.isfinite(image).all() and image.min() == 0 and image.max() == 1
+        # two pixels a cell of the fine grid, whose cells are numbered x first
+        np.testing.assert_array_equal(image.mask[::2, ::2], ~agent.visited_fine.reshape(50, 50).T)
         np.testing.assert_allclose(axes.lines[-1].get_xydata()[0], targets[skill])
 
 
@@ -179,8 +179,8 @@ def test_visits_now_are_shares_of_the_episodes_steps(agent, episodes):
     assert np.abs(image - expected / len(x)).sum() < 0.01
 
 
-def test_coverage_curves_are_the_metrics(run_copy):
-    metrics = leads.load(run_copy).run.metrics()
+def test_coverage_curves_are_the_metrics(agent):
+    metrics = agent.run.metrics()
     left, right = figures.coverage_figure(metrics).axes
     assert left.get_ylim() == (0, 100) and right.get_ylim() == (0, 1)
     for line in (*left.lines, *right.lines):
@@ -188,27 +188,22 @@ def test_coverage_curves_are_the_metrics(run_copy):
         np.testing.assert_allclose(line.get_xydata(), [[entry["samples"], entry[name]] for entry in metrics])
 
 
-def test_a_number_that_is_missing_leaves_a_gap(run_copy):
-    metrics = leads.load(run_copy).run.metrics()
+def test_a_number_that_is_missing_leaves_a_gap(agent):
+    metrics = agent.run.metrics()
     metrics[0]["distinctness"] = None
     _, right = figures.coverage_figure(metrics).axes
     assert np.isnan(right.lines[0].get_ydata()[0])
 
 
-def test_lines_after_the_checkpoint_are_not_drawn(run_copy, monkeypatch):
-    agent = leads.load(run_copy)
-    last = agent.run.metrics()[-1]
-    with open(run_copy / "metrics.jsonl", "a") as file:
-        file.write(json.dumps(last | {"epoch": last["epoch"] + 1, "samples": 10**6}) + "\n")
-    drawn = []
-    monkeypatch.setattr(figures, "coverage_figure", lambda metrics: drawn.append(metrics) or style.new_figure(1, 1))
-    figures.write_figures(run_copy)
-    assert drawn[0][-1] == last
+def test_lines_after_the_checkpoint_are_not_drawn(agent, run_copy):
+    agent.run = Run.open(run_copy)
+    before = agent.run.metrics()
+    agent.run.append("metrics.jsonl", before[-1] | {"epoch": agent.epoch + 1})
+    assert figures.metrics_of(agent) == before
 
 
-def test_a_task_without_walls_is_drawn_by_its_principal_components(run_copy, monkeypatch):
-    agent = leads.load(run_copy)
-    agent.task = dataclasses.replace(agent.task, walls=None)
+def test_a_task_without_walls_is_drawn_by_its_principal_components(agent, run_copy, monkeypatch):
+    agent.run, agent.task = Run.open(run_copy), dataclasses.replace(agent.task, walls=None)
     monkeypatch.setattr(figures, "load", lambda run_dir: agent)
     written = figures.write_figures(run_copy)
     assert [path.stem for path in written] == ["skills", "coverage"]
@@ -232,15 +227,9 @@ def test_projection_keeps_what_varies_most(size):
 
 
 def test_states_that_never_move_are_drawn_too(agent, episodes):
+    agent.task = dataclasses.replace(agent.task, walls=None)
     still = dataclasses.replace(episodes, states=jnp.zeros_like(episodes.states) + 0.5)
-    robot = SimpleNamespace(
-        task=dataclasses.replace(agent.task, walls=None),
-        n_skill=agent.n_skill,
-        method=agent.method,
-        state=agent.state,
-        run=agent.run,
-    )
-    figures.skills_figure(robot, still, None).canvas.draw()
+    figures.skills_figure(agent, still, None).canvas.draw()
 
 
 @pytest.mark.parametrize("n_skill", [1, 2, 3, 5, 6, 12, 20])

@@ -7,6 +7,9 @@ import numpy as np
 from leads.rollouts.archive import Archive, farthest_points
 
 SAME = lambda s: s
+OFFER = jax.jit(
+    lambda archive, new, admit: archive.offer(new, jnp.zeros(len(new), jnp.int32), SAME, admit), static_argnums=2
+)
 
 
 def test_farthest_points_agree_with_a_loop():
@@ -24,11 +27,11 @@ def test_crowds_do_not_crowd_out_what_was_seen_once():
     states = jnp.asarray(np.concatenate([crowd, seen_once]), jnp.float32)
     archive = Archive.empty(30, jnp.zeros(2), 2)
     for _ in range(3):
-        archive = archive.offer(states, jnp.zeros(len(states), jnp.int32), SAME, 20)
+        archive = OFFER(archive, states, 20)
     for _ in range(20):
-        archive = archive.offer(states[:400], jnp.zeros(400, jnp.int32), SAME, 20)
-    kept = {tuple(np.round(np.asarray(s), 4).tolist()) for s in archive.states}
-    assert {(0.9, 0.9), (-0.8, 0.7)} <= kept and archive.states.shape == (30, 2)
+        archive = OFFER(archive, states[:400], 20)
+    gap = np.abs(np.asarray(archive.states)[:, None] - seen_once).max(-1).min(0)
+    assert np.all(gap < 1e-6) and archive.states.shape == (30, 2)
 
 
 def test_it_is_nearly_uniform_over_what_was_visited_though_visits_are_not():
@@ -36,7 +39,7 @@ def test_it_is_nearly_uniform_over_what_was_visited_though_visits_are_not():
     archive = Archive.empty(200, jnp.zeros(1), 1)
     for _ in range(30):
         states = np.clip(random.normal(0, 0.35, (500, 1)), -1, 1).astype(np.float32)
-        archive = archive.offer(jnp.asarray(states), jnp.zeros(500, jnp.int32), SAME, 100)
+        archive = OFFER(archive, jnp.asarray(states), 100)
     share, _ = np.histogram(np.asarray(archive.states), bins=4, range=(-1, 1))
     assert np.all(share > 35)  # 50 each if uniform; visits are 3, 47, 47, 3 percent
 

@@ -119,7 +119,6 @@ def test_geometric_futures_clamp_to_the_last_state(episodes):
         assert_frequency((future - time)[here] == steps, discount ** (steps - 1))
 
 
-@pytest.mark.xfail(strict=True, reason="draw_batch cuts k to the horizon, so from t = 0 none lies behind it")
 def test_geometric_futures_behind_an_end_at_the_horizon_are_not_real(episodes):
     """The one case that test leaves out: first steps of episodes that terminated with their very last step."""
     discount = 0.7

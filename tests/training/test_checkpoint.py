@@ -47,7 +47,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path, damage):
         path.unlink()
     else:
         path.with_suffix(".json").write_text("{")
-    with pytest.raises(checkpoint.DamagedCheckpoint, match="epoch-000001.npz is damaged"):
+    with pytest.raises(checkpoint.DamagedCheckpoint, match=r"epoch-000001\.npz is damaged"):
         checkpoint.restore(tmp_path, 1, STATE)
 
 

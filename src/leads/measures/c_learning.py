@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 softplus = jax.nn.softplus
 
 AfterEnd = Literal["absorb", "vanish"]
-"""What follows a terminal state: it repeats for ever (the paper), or nothing does, so that a shorter life counts less."""
+"""What follows a terminal state: it repeats for ever (the paper), or nothing, so that a shorter life counts less."""
 
 
 def monte_carlo_loss(

@@ -13,7 +13,12 @@ class Classifier(Measure):
     network: MLP
 
     def __init__(
-        self, key: PRNGKeyArray, state_size: int, action_size: int, skill_size: int, hidden: tuple[int, ...] = (256, 128)
+        self,
+        key: PRNGKeyArray,
+        state_size: int,
+        action_size: int,
+        skill_size: int,
+        hidden: tuple[int, ...] = (256, 128),
     ):
         self.network = MLP(key, (2 * state_size + action_size + skill_size, *hidden, 1))
 

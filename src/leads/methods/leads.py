@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from leads.errors import UserError
 from leads.measures.c_learning import AfterEnd, monte_carlo_loss, temporal_difference_loss
@@ -55,7 +55,7 @@ class LeadsConfig:
     futures: Literal["uniform", "geometric"] = "uniform"
     """Monte Carlo positives: uniform over the rest of the horizon, or Geometric(1 - gamma) ahead (paper: geometric)."""
     after_end: AfterEnd = "vanish"
-    """After a terminal state: it repeats for ever (absorb), or nothing follows (vanish), so lives are worth keeping (paper: absorb)."""
+    """After a terminal state: it repeats for ever (absorb), or nothing follows, so that lives count (paper: absorb)."""
     marginal: Literal["archive", "epoch"] = "archive"
     """p(s), what the measure is relative to: the archive, nearly uniform, or this epoch's states (paper: epoch)."""
     td_cap: float = 100.0
@@ -76,7 +76,7 @@ class LeadsConfig:
     candidates: Literal["archive", "epoch"] = "archive"
     """Bounded and literal u: targets are chosen among archived states, or states of this epoch's D_z (paper: epoch)."""
     n_archive: int = 256
-    """Targets per skill and epoch: draws from exp u if balanced, else the best, of which one is drawn uniformly (paper: 1)."""
+    """Targets per skill and epoch: draws from exp u if balanced, else the best by u (paper: 1)."""
     archive_size: int = 1024
     """States kept, spread evenly over all that was ever visited."""
     archive_admit: int = 512
@@ -102,8 +102,17 @@ class LeadsConfig:
     """Weight of the action entropy at the targets, to wander once there (paper: 0)."""
 
     def __post_init__(self):
-        for name in ("n_skill", "n_episode", "measure_steps", "measure_batch", "n_archive", "archive_size",
-                     "archive_admit", "policy_steps", "policy_batch"):
+        for name in (
+            "n_skill",
+            "n_episode",
+            "measure_steps",
+            "measure_batch",
+            "n_archive",
+            "archive_size",
+            "archive_admit",
+            "policy_steps",
+            "policy_batch",
+        ):
             if getattr(self, name) < 1:
                 raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
         for name in ("measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast"):
@@ -192,7 +201,7 @@ class Leads:
         return eqx.tree_at(lambda s: s.archive, state, archive)
 
     def visits(self, state: LeadsState) -> Float[Array, "slot skill"]:
-        """sum_{k<=t} m_k(s0, s, z) of archived states, discounted by age: past epochs' sum, and this epoch's measure."""
+        """sum_{k<=t} m_k(s0, s, z) of archived states, discounted by age: past epochs and this epoch's measure."""
         now = jnp.exp(jnp.minimum(self.log_measure(state, self.start, state.archive.states), LARGEST_LOG_VISIT))
         return self.config.history_decay * state.archive.visits + now.T
 
@@ -228,7 +237,7 @@ class Leads:
     def _measure_step(self, state: LeadsState, episodes: Episodes, on_policy: bool, key: PRNGKeyArray):
         loss, gradient = jax.value_and_grad(self.measure_loss)(state.measure, state, episodes, on_policy, key)
         change, optimiser = self.measure_optimiser.update(gradient, state.measure_optimiser)
-        measure = optax.apply_updates(state.measure, change)
+        measure = eqx.apply_updates(state.measure, change)
         return eqx.tree_at(lambda s: (s.measure, s.measure_optimiser), state, (measure, optimiser)), loss
 
     def _fit_measure(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
@@ -278,7 +287,7 @@ class Leads:
         return eqx.tree_at(lambda s: s.targets, state, pool[chosen])
 
     def _candidates(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
-        """States that may become targets, and which skill may have which: all of the archive, or each its own of D_z."""
+        """States that may become targets, and which skill may have which: all archived ones, or each its own of D_z."""
         c = self.config
         if c.candidates == "archive":
             return state.archive.states, True
@@ -321,7 +330,7 @@ class Leads:
             gradient, metrics = jax.grad(self.objective, has_aux=True)(state.actor, state, episodes, keys[0])
             ascent = jax.tree.map(jnp.negative, gradient)
             change, optimiser = self.actor_optimiser.update(ascent, state.actor_optimiser)
-            actor = optax.apply_updates(state.actor, change)
+            actor = eqx.apply_updates(state.actor, change)
             state = eqx.tree_at(lambda s: (s.actor, s.actor_optimiser), state, (actor, optimiser))
             off_policy = lambda state, key: self._measure_step(state, episodes, False, key)
             return jax.lax.scan(off_policy, state, keys[1:])[0], metrics

@@ -22,7 +22,7 @@ class RandomConfig:
     """Standard deviation of the noise before squashing: about that of a policy before it has learnt anything."""
     n_skill: int = 6
     """Skills in name only: groups of episodes, so that the same numbers can be counted."""
-    n_episode: int = 16
+    n_episode: int = 64
     """Episodes per skill and epoch."""
 
     def __post_init__(self):

@@ -28,7 +28,9 @@ def bounded(
     A classifier's logits run far below zero where it has no data, so ten literal log ratios drown the one
     of novelty; here separation (from s0), repulsion (from the last targets) and novelty weigh what they are told.
     """
-    start, target, past = (_unit(jnp.exp(f - jnp.max(f, -1, keepdims=True))) for f in (from_start, from_target, history))
+    start, target, past = (
+        _unit(jnp.exp(f - jnp.max(f, -1, keepdims=True))) for f in (from_start, from_target, history)
+    )
     return (
         separation_weight * _unit(_sum_over_others(start, _bounded_log_ratio))
         + repulsion_weight * _unit(_sum_over_others(target, _bounded_log_ratio))

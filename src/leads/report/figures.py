@@ -19,7 +19,7 @@ from leads.methods.leads import Leads
 from leads.report import style
 from leads.rollouts.episodes import Episodes
 from leads.tasks.task import Task
-from leads.training.evaluation import EVALUATION_EPISODES, counts
+from leads.training.evaluation import EVALUATION_EPISODES, cells, counts
 
 GRID = 100
 """Points a dimension at which the measure and the uncertainty are drawn."""
@@ -40,7 +40,7 @@ def write_figures(run_dir: Path) -> list[Path]:
     """Draws a run from its directory alone, as PNG and PDF into its `figures`, and returns the PNGs' paths."""
     agent = load(run_dir)
     episodes = agent.episodes(EVALUATION_EPISODES)
-    metrics = [line for line in agent.run.metrics() if line["epoch"] <= agent.epoch]
+    metrics = metrics_of(agent)
     figures = {"skills": skills_figure(agent, episodes, metrics[-1] if metrics else None)}
     if metrics:
         figures["coverage"] = coverage_figure(metrics)
@@ -50,6 +50,11 @@ def write_figures(run_dir: Path) -> list[Path]:
             figures["measure"] = measure_figure(agent)
             figures["uncertainty"] = uncertainty_figure(agent)
     return [style.save(figure, agent.run.figures, name) for name, figure in figures.items()]
+
+
+def metrics_of(agent: Agent) -> list[dict[str, Any]]:
+    """The metrics up to the agent's checkpoint; a run that goes on, or broke off, has later ones."""
+    return [line for line in agent.run.metrics() if line["epoch"] <= agent.epoch]
 
 
 def skills_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | None) -> Figure:
@@ -142,9 +147,12 @@ def measure_figure(agent: Agent) -> Figure:
 
 
 def uncertainty_figure(agent: Agent) -> Figure:
-    """u(., z) of every skill with its target (fig:uncertainty)."""
+    """u(., z) of every skill with its target (fig:uncertainty), where training has been, for it knows no other."""
     assert isinstance(agent.method, Leads)
-    u = np.asarray(agent.method.uncertainty(agent.state, grid(agent.task)))
+    points = grid(agent.task)
+    u = np.asarray(agent.method.uncertainty(agent.state, points))
+    seen = agent.visited_fine[np.asarray(cells(agent.task, points, agent.task.fine_bins))]
+    u = np.ma.masked_array(u, np.broadcast_to(~seen, u.shape))
     title = "uncertainty $u(s, z)$, scaled to [0, 1] for each skill, and the skill's target"
     return _grid_figure(agent, _unit(u), title, matplotlib.colormaps["viridis"], targets=True)
 

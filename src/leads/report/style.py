@@ -1,5 +1,7 @@
 """How every picture looks: the skills' colours, the maze they move in, and the files a figure becomes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 
@@ -112,14 +114,20 @@ def short(number: float) -> str:
     return f"{number:g}"
 
 
+@contextmanager
+def writing_to(directory: Path) -> Iterator[None]:
+    """Makes a directory, and tells the user in one line if writing there fails."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise UserError(f"{directory} cannot be written ({error.strerror or error})") from error
+
+
 def save(figure: Figure, directory: Path, name: str) -> Path:
     """Writes a figure as PNG and PDF, the same bytes for the same figure, and returns the PNG's path."""
     path = directory / f"{name}.png"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
+    with writing_to(directory), matplotlib.rc_context({"pdf.fonttype": 42}):
         figure.savefig(path, dpi=DPI, facecolor="white")
-        with matplotlib.rc_context({"pdf.fonttype": 42}):
-            figure.savefig(path.with_suffix(".pdf"), dpi=DPI, facecolor="white", metadata={"CreationDate": None})
-    except OSError as error:
-        raise UserError(f"{directory} cannot be written ({error.strerror})") from error
+        figure.savefig(path.with_suffix(".pdf"), dpi=DPI, facecolor="white", metadata={"CreationDate": None})
     return path

@@ -49,15 +49,12 @@ def write_skills(agent: Agent, out: Path, episodes: int) -> list[str]:
         raise UserError(f"task: videos of {agent.task.name} are not supported yet, only those of mazes are")
     if episodes <= 0:
         raise UserError(f"episodes: {episodes} is not allowed; give a number above 0")
-    rolled = agent.episodes(episodes)
-    rows = table(agent, rolled)
     files = {kind: out / f"skills.{kind}" for kind in ("csv", "gif", "mp4")}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
+    with style.writing_to(out):
+        rolled = agent.episodes(episodes)
+        rows = table(agent, rolled)
         write_whole(files["csv"], _csv(rows))
         _write_film(files["mp4"], files["gif"], film(agent, rolled), style.palette(agent.n_skill))
-    except OSError as error:
-        raise UserError(f"out: {out} cannot be written ({error.strerror})") from error
     return [*_lines(rows), f"table {files['csv']}", f"video {files['gif']}", f"video {files['mp4']}"]
 
 

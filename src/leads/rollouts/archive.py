@@ -1,4 +1,4 @@
-"""A bounded memory of states spread evenly over all that was ever visited, each with how much every skill visited it."""
+"""A bounded memory of states spread evenly over all that was ever visited, and of how much each skill visited them."""
 
 import equinox as eqx
 import jax
@@ -16,9 +16,7 @@ class Archive(eqx.Module):
         """Full of copies of the start, which make room for the first states offered."""
         return cls(jnp.broadcast_to(start, (slots, len(start))), jnp.zeros((slots, n_skill)))
 
-    def offer(
-        self, new: Float[Array, "new state"], skill: Int[Array, " new"], features, admit: int
-    ) -> "Archive":
+    def offer(self, new: Float[Array, "new state"], skill: Int[Array, " new"], features, admit: int) -> "Archive":
         """Takes in the `admit` new states farthest from all it has, and of all keeps those farthest from each other.
 
         A state taken in inherits the visits of its nearest neighbour and one visit by the skill that found it.

@@ -57,9 +57,7 @@ def draw_steps(
     return episode, index - start
 
 
-def draw_batch(
-    episodes: Episodes, size: int, discount: float, futures: str, key: PRNGKeyArray
-) -> Batch:
+def draw_batch(episodes: Episodes, size: int, discount: float, futures: str, key: PRNGKeyArray) -> Batch:
     """Uniform real steps of uniform skills; futures k >= 1 steps ahead.
 
     `futures="geometric"`: k ~ Geometric(1 - discount). `futures="uniform"`: t+k uniform up to the horizon.
@@ -73,7 +71,7 @@ def draw_batch(
         ahead = 1 + jnp.floor(jnp.log(uniform) / jnp.log(discount))
     else:
         ahead = 1 + jnp.floor(uniform * (episodes.horizon - time))
-    future = time + jnp.minimum(ahead, episodes.horizon).astype(jnp.int32)
+    future = time + jnp.minimum(ahead, episodes.horizon + 1).astype(jnp.int32)
     return Batch(
         skill=skill,
         s=episodes.states[skill, episode, time],

@@ -11,12 +11,10 @@ Colour = Literal["pink", "white"]
 EXPONENTS = {"pink": 1.0, "white": 0.0}
 
 
-def coloured_noise(
-    key: PRNGKeyArray, colour: Colour, shape: tuple[int, ...]
-) -> Float[Array, "*batch time action"]:
+def coloured_noise(key: PRNGKeyArray, colour: Colour, shape: tuple[int, ...]) -> Float[Array, "*batch time action"]:
     """Gaussian noise with power 1/f^beta along the time axis (the last but one), independent elsewhere."""
     beta = EXPONENTS[colour]
-    if beta == 0.0:
+    if beta == 0.0 or shape[-2] < 2:
         return jax.random.normal(key, shape)
     *batch, time, action = shape
     frequencies = np.fft.rfftfreq(time)

@@ -14,7 +14,7 @@ Act = Callable[[Float[Array, "*batch state"], Array, Float[Array, "*batch action
 
 
 def rollout(task: Task, act: Act, n_skill: int, n_episode: int, colour: Colour, key: PRNGKeyArray) -> Episodes:
-    """`n_episode` episodes of every skill from the task's start; `act(state, skill, noise)` gives actions in [-1, 1]."""
+    """`n_episode` episodes of every skill from the start; `act(state, skill, noise)` gives actions in [-1, 1]."""
     assert task.step is not None, "a task without JAX dynamics is rolled out by on_host"
     step = jax.vmap(jax.vmap(task.step))
     batch = (n_skill, n_episode)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """A task with box states and actions in [-1, 1]; every episode begins in the same state."""
 
@@ -29,7 +29,7 @@ class Task:
     make: Callable[[], gymnasium.Env]
     """The task as a Gymnasium environment."""
     step: Callable[[Float[Array, " state"], Float[Array, " action"]], tuple[Array, Bool[Array, ""]]] | None = None
-    """(state, action) -> (state, terminal) as a JAX function, where there is one; tasks without are stepped on the host."""
+    """(state, action) -> (state, terminal) as a JAX function; tasks without one are stepped on the host."""
     walls: np.ndarray | None = None
     """Segments (x1, y1, x2, y2) to draw, for mazes."""
     bins: int = 10

@@ -6,7 +6,7 @@ import json
 import os
 import zipfile
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -21,11 +21,12 @@ class DamagedCheckpoint(Exception):
     """A checkpoint that is truncated, altered or of another shape than the run's state."""
 
 
-def save(directory: Path, epoch: int, state: State) -> None:
+def save(directory: Path, epoch: int, state: Any) -> None:
     """Writes `epoch-N.npz` and `epoch-N.json`; the manifest comes last, so a checkpoint with one is complete."""
     directory.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
-    np.savez(buffer, **{name: np.asarray(leaf) for name, leaf in _named_leaves(state)})
+    arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in _named_leaves(state)}
+    np.savez(buffer, **arrays)
     data = buffer.getvalue()
     manifest = {"epoch": epoch, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     write_whole(directory / f"epoch-{epoch:06d}.npz", data)
@@ -65,7 +66,7 @@ def write_whole(path: Path, data: bytes) -> None:
     os.replace(temporary, path)
 
 
-def _named_leaves(state: State) -> list[tuple[str, jax.Array]]:
+def _named_leaves(state: Any) -> list[tuple[str, jax.Array]]:
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(state)[0]]
 
 

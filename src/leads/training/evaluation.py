@@ -17,7 +17,7 @@ def n_cells(task: Task, bins: int) -> int:
 
 
 def cells(task: Task, states: Float[Array, "*batch state"], bins: int) -> Int[Array, "*batch"]:
-    """The number of the grid cell each state's features lie in; features outside the box count for its outermost cells."""
+    """The number of the grid cell of each state's features; outside the box, of the outermost cell."""
     low, high = jnp.asarray(task.low, jnp.float32), jnp.asarray(task.high, jnp.float32)
     index = jnp.floor((task.features(states) - low) / (high - low) * bins).astype(jnp.int32)
     strides = jnp.asarray([bins**power for power in reversed(range(len(task.low)))])

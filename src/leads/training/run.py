@@ -78,7 +78,9 @@ class Run:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if any(directory.iterdir()):
-                raise UserError(f"out: {directory} is not empty; choose another, or continue it with --resume {directory}")
+                raise UserError(
+                    f"out: {directory} is not empty; choose another, or continue it with --resume {directory}"
+                )
             data = {"format": FORMAT, **asdict(config), "versions": versions()}
             checkpoint.write_whole(directory / "config.json", (json.dumps(data, indent=2) + "\n").encode())
         except OSError as error:

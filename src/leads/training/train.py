@@ -99,6 +99,7 @@ def initial_state(task: Task, method: Method, key) -> TrainState:
 
 def phases(task: Task, method: Method):
     """(collect, update, evaluate) of one epoch, compiled."""
+
     @jax.jit
     def update(state: TrainState, episodes, key):
         learnt, metrics = method.update(state.method, episodes, key)

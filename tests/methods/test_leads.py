@@ -1,0 +1,145 @@
+"""LEADS: its objective against numbers written out in NumPy, its skills, its history, the flatness of its cost."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leads.errors import UserError
+from leads.methods.leads import Leads, LeadsConfig
+from leads.nn import squashed_gaussian
+from leads.rollouts.on_device import rollout
+from leads.tasks import make_task
+
+TASK = make_task("maze-u")
+SMALL = LeadsConfig(
+    n_episode=3, actor_hidden=(16,), measure_hidden=(16,), measure_steps=3, measure_batch=32, policy_steps=2,
+    policy_batch=24, td_steps=1, archive_size=48, archive_admit=24, n_archive=8,
+)  # fmt: skip
+
+
+def made(**changes):
+    """(method, state, episodes) of a small LEADS."""
+    method = Leads(dataclasses.replace(SMALL, **changes), TASK)
+    state = method.init(jax.random.key(0))
+    act = lambda s, z, noise: method.act(state, s, z, noise)
+    return method, state, rollout(TASK, act, method.config.n_skill, 3, "pink", jax.random.key(1))
+
+
+def test_skills_are_orthonormal_and_drawn_by_the_seed():
+    method, state, _ = made()
+    np.testing.assert_allclose(state.skills @ state.skills.T, np.eye(6), atol=1e-5)
+    assert not np.allclose(state.skills, method.init(jax.random.key(1)).skills)
+
+
+@pytest.mark.parametrize("offset", [1.0, 30.0])
+@pytest.mark.parametrize("objective", ["leads", "lower_bound", "lower_bound_diversity"])
+def test_the_objective_is_the_printed_one(objective, offset):
+    """G by NumPy from m = exp f of every skill's action, for the very draws that the method makes."""
+    method, state, episodes = made(objective=objective, offset=offset, entropy=0.3, target_entropy=0.7)
+    targets = jax.random.uniform(jax.random.key(5), state.targets.shape, minval=-1.0)
+    state = eqx.tree_at(lambda s: s.targets, state, targets)
+    seen = {}
+
+    class Spy(type(state.measure)):
+        def log_ratio(self, s1, a, z, s2):
+            seen.update(s1=s1, a=a, z=z, s2=s2, f=super().log_ratio(s1, a, z, s2))
+            return seen["f"]
+
+    spy = object.__new__(Spy)
+    for field in dataclasses.fields(state.measure):
+        object.__setattr__(spy, field.name, getattr(state.measure, field.name))
+    total, parts = method.objective(
+        state.actor, eqx.tree_at(lambda s: s.measure, state, spy), episodes, jax.random.key(3)
+    )
+
+    skill = np.asarray(jax.random.randint(jax.random.split(jax.random.key(3), 5)[0], (24,), 0, 6))
+    m = np.exp(np.asarray(seen["f"], np.float64))
+    own = m[np.arange(24), skill]
+    g = np.log(own) if objective == "lower_bound" else np.log(own / (offset + m.sum(1)))
+    assert float(parts["objective"]) == pytest.approx(g.mean(), abs=1e-4)
+    assert float(total) == pytest.approx(
+        g.mean() + 0.3 * float(parts["entropy"]) + 0.7 * float(parts["target_entropy"]), abs=1e-4
+    )
+    source = targets if objective == "leads" else episodes.states
+    for z, s2 in zip(skill, np.asarray(seen["s2"])[:, 0], strict=True):
+        assert np.any(np.all(np.isclose(np.asarray(source[z]).reshape(-1, 2), s2), axis=1))
+
+
+def test_a_policy_step_raises_the_objective():
+    method, state, episodes = made(policy_batch=256, entropy=0.0, target_entropy=0.0)
+    state = eqx.tree_at(lambda s: s.targets, state, jnp.full_like(state.targets, 0.5))
+    value = lambda actor: method.objective(actor, state, episodes, jax.random.key(3))[0]
+    gradient = jax.grad(value)(state.actor)
+    better = jax.tree.map(lambda w, g: w + 0.01 * g, state.actor, gradient)
+    assert float(value(better)) > float(value(state.actor))
+
+
+@pytest.mark.parametrize("measure", ["classifier", "factorised"])
+@pytest.mark.parametrize("uncertainty", ["balanced", "bounded", "literal"])
+def test_targets_are_candidates_and_the_first_is_the_best(uncertainty, measure):
+    method, state, episodes = made(uncertainty=uncertainty, measure=measure)
+    state = method._archive(state, episodes)
+    chosen = method._choose_targets(state, episodes, jax.random.key(4))
+    u = np.asarray(method.uncertainty(state, state.archive.states))
+    best = np.asarray(state.archive.states)[u.argmax(1)]
+    np.testing.assert_array_equal(np.asarray(method.targets(chosen)), best)
+    known = {tuple(s) for s in np.asarray(state.archive.states).tolist()}
+    assert all(tuple(s) in known for s in np.asarray(chosen.targets).reshape(-1, 2).tolist())
+
+
+def test_candidates_of_this_epoch_belong_to_their_skill():
+    method, state, episodes = made(uncertainty="bounded", candidates="epoch")
+    chosen = method._choose_targets(method._archive(state, episodes), episodes, jax.random.key(4))
+    for z in range(6):
+        own = np.asarray(episodes.states[z]).reshape(-1, 2)
+        assert all(np.any(np.all(own == s, axis=1)) for s in np.asarray(chosen.targets[z]))
+
+
+def test_the_history_is_the_discounted_sum_of_past_measures():
+    method, state, episodes = made(history_decay=0.5)
+    state = method._archive(state, episodes)
+    now = np.exp(np.asarray(method.log_measure(state, method.start, state.archive.states))).T
+    np.testing.assert_allclose(method.visits(state), 0.5 * np.asarray(state.archive.visits) + now, rtol=1e-5)
+
+
+def test_log_measure_uses_the_mean_action():
+    method, state, _ = made()
+    s2 = jnp.asarray([[0.1, 0.2], [0.3, -0.4]])
+    mean, log_std = state.actor(method.start, state.skills[2])
+    a = squashed_gaussian.sample(mean, log_std, jnp.zeros(2))
+    expected = [float(state.measure.log_ratio(method.start, a, state.skills[2], s)) for s in s2]
+    np.testing.assert_allclose(method.log_measure(state, method.start, s2)[2], expected, rtol=1e-4)
+
+
+def test_cost_does_not_grow_with_the_epoch():
+    """State and program keep their size: the history is a bounded archive, so epoch 100 runs what epoch 5 ran."""
+    method, state, episodes = made()
+    traces = []
+
+    @jax.jit
+    def update(state, key):
+        traces.append(1)
+        return method.update(state, episodes, key)[0]
+
+    shapes = jax.tree.map(jnp.shape, state)
+    for epoch in range(12):
+        state = update(state, jax.random.key(epoch))
+    assert jax.tree.map(jnp.shape, state) == shapes
+    assert len(traces) == 1
+    assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(state))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_skill": 0}, {"n_skill": 30}, {"measure_rate": 0.0}, {"discount": 1.0}, {"mc_weight": 1.5}, {"td_steps": -1},
+        {"offset": -1.0}, {"uncertainty": "literal", "n_archive": 500},
+    ],
+)  # fmt: skip
+def test_impossible_configs_are_refused(changes):
+    with pytest.raises(UserError, match=r"is not allowed"):
+        dataclasses.replace(LeadsConfig(), **changes)
