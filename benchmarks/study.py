@@ -112,6 +112,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def append(path: Path, columns: list[str], new: list[dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     fresh = not path.exists()
     with open(path, "a", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")

@@ -28,7 +28,7 @@ class Classifier(Measure):
 
     def pairs(self, s1, a, z, s2):
         rows = [jnp.broadcast_to(x[:, None], (len(x), len(s2), x.shape[-1])) for x in (s1, a, z)]
-        return self.log_ratio(*rows, s2[None])
+        return self.log_ratio(rows[0], rows[1], rows[2], s2[None])
 
     def logits(self, s1, a, z, positives, marginal):
         return tuple(self.log_ratio(s1, a, z, s2) for s2 in positives), self.log_ratio(s1, a, z, marginal)[:, None]

@@ -167,8 +167,8 @@ class Leads:
             skills=jax.random.orthogonal(skill_key, c.skill_size)[: c.n_skill],
             actor=actor,
             measure=measure,
-            actor_optimiser=self.actor_optimiser.init(actor),
-            measure_optimiser=self.measure_optimiser.init(measure),
+            actor_optimiser=self.actor_optimiser.init(eqx.filter(actor, eqx.is_array)),
+            measure_optimiser=self.measure_optimiser.init(eqx.filter(measure, eqx.is_array)),
             targets=jnp.broadcast_to(self.start, (c.n_skill, c.n_archive, task.state_size)),
             archive=Archive.empty(c.archive_size, self.start, c.n_skill),
         )
@@ -220,7 +220,7 @@ class Leads:
         _, later = state.measure.logits(batch.next_s, next_a, z, (), marginal)
         loss = temporal_difference_loss(following, negative, later, batch.terminal, c.discount, c.after_end, c.td_cap)
         if on_policy:
-            monte_carlo = monte_carlo_loss(*future, negative, batch.future_is_real, c.after_end)
+            monte_carlo = monte_carlo_loss(future[0], negative, batch.future_is_real, c.after_end)
             loss = c.mc_weight * monte_carlo + (1 - c.mc_weight) * loss
         return loss
 

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ GIF_BYTES = 3_000_000
 """What a GIF in a README may weigh."""
 GIF_WIDTHS = (480, 400, 320, 240)
 """Pixels; the first one that is light enough is taken."""
+
+CLEAR = 255
+"""The index in a GIF's palette that is transparent."""
 
 Row = dict[str, Any]
 
@@ -206,20 +210,25 @@ def _light_gif(pictures: list[Image.Image], palette: Image.Image) -> bytes:
 
 
 def _gif(pictures: list[Image.Image], palette: Image.Image) -> bytes:
-    """All pictures in one palette and undithered, so that what stands still costs nothing."""
-    first, *others = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    """All pictures in one palette, undithered, and transparent where nothing changed, which costs least."""
+    indices = [np.asarray(picture.quantize(palette=palette, dither=Image.Dither.NONE)) for picture in pictures]
+    changes = [np.where(now == before, CLEAR, now).astype(np.uint8) for before, now in pairwise(indices)]
+    first, *others = [Image.fromarray(index) for index in (indices[0], *changes)]
+    for image in (first, *others):
+        image.putpalette(palette.getpalette() or [])
     durations = [1000 // FPS] * (len(pictures) - 1) + [HELD * 1000 // FPS]
+    options = {"duration": durations, "loop": 0, "optimize": False, "transparency": CLEAR, "disposal": 1}
     buffer = io.BytesIO()
-    first.save(buffer, "GIF", save_all=True, append_images=others, duration=durations, loop=0, optimize=False)
+    first.save(buffer, "GIF", save_all=True, append_images=others, **options)
     return buffer.getvalue()
 
 
 def _gif_palette(colours: list[str]) -> Image.Image:
-    """At most 256 colours: every skill's mixed with white and with ink, and greys between the two."""
+    """At most CLEAR colours: every skill's mixed with white and with ink, and greys between the two."""
     white, ink = np.ones(3), np.asarray(to_rgb(style.INK))
-    shades = max(2, min(12, 240 // len(colours)))
+    shades = max(2, min(12, 238 // len(colours)))
     mixed = [np.linspace(ink, white, 16)]
-    for colour in colours[:120]:
+    for colour in colours[:119]:
         light = np.linspace(to_rgb(colour), white, shades - shades // 4, endpoint=False)
         dark = np.linspace(to_rgb(colour), ink, shades // 4 + 1, endpoint=False)[1:]
         mixed += [light, dark]

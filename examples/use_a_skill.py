@@ -1,0 +1,46 @@
+"""Learn skills, load them, and use one in the Gymnasium environment: python examples/use_a_skill.py [RUN_DIR].
+
+Without a run directory it learns for a short while first.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+
+import leads
+
+
+def follow(agent: leads.Agent, skill: int) -> np.ndarray:
+    """The path of a skill's mean actions in the environment that anybody's code would use."""
+    environment = gymnasium.make("leads/MazeU-v0")
+    observation, _ = environment.reset()
+    path, done = [observation], False
+    while not done:
+        observation, _, terminated, truncated, _ = environment.step(agent.act(observation, skill))
+        path.append(observation)
+        done = terminated or truncated
+    environment.close()
+    return np.stack(path)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        agent = leads.load(sys.argv[1])
+    else:
+        out = Path(tempfile.mkdtemp()) / "run"
+        leads.train("maze-u", samples=3_000, out=out, n_episode=2, measure_steps=16, policy_steps=4)
+        agent = leads.load(out)
+    for skill in range(agent.n_skill):
+        path = follow(agent, skill)
+        likelier = agent.measure(agent.task.start, path[-1], skill)
+        print(
+            f"skill {skill}: {len(path) - 1:3d} steps to ({path[-1][0]:+.2f}, {path[-1][1]:+.2f}), where it "
+            f"comes, says its measure, {likelier:.2f} times as often as by chance"
+        )
+
+
+if __name__ == "__main__":
+    main()
