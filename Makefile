@@ -28,5 +28,8 @@ lint: $(VENV)/installed  ## style and types
 bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
 	$(BIN)/python benchmarks/speed.py
 
+results: $(VENV)/installed  ## the tables in README.md and docs/ from benchmarks/results/
+	$(BIN)/python benchmarks/tables.py
+
 clean:  ## removes the virtual environment (runs/ stays)
 	rm -rf $(VENV)

@@ -44,3 +44,13 @@ def test_mutual_information_example_prints_grids_and_table():
     )
     table = re.findall(r"^(Z\d) +([\d.]+) +([\d.]+) +(\d+) of (\d+)$", run.stdout, re.MULTILINE)
     assert table == [("Z1", "1.3863", "1.0000", "4", "16"), ("Z2", "1.3863", "1.0000", "8", "16")]
+
+
+def test_use_a_skill_follows_every_skill(tiny_run):
+    """On a run that is there already; on the maze that the run was of."""
+    command = [sys.executable, str(EXAMPLES / "use_a_skill.py"), str(tiny_run)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert re.findall(r"^skill (\d): +\d+ steps to \([+-]\d\.\d\d, [+-]\d\.\d\d\)", run.stdout, re.MULTILINE) == list(
+        "012345"
+    )

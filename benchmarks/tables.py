@@ -1,0 +1,172 @@
+"""Makes the tables in README.md and docs/ from results/runs.csv and results/curves.csv (`make results`).
+
+A table stands between `<!-- table NAME -->` and `<!-- end -->`; everything else in a page is left as it is.
+"""
+
+import re
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+
+import scipy.stats
+from study import VARIANTS, rows
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+PAGES = ("README.md", "docs/results.md", "docs/methods/leads.md")
+TASKS = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
+METHODS = {
+    ("leads", ""): "**LEADS**",
+    ("random", ""): "control: pink noise",
+    ("random", "white"): "control: white noise",
+    ("random", "loud"): "control: loud pink noise",
+}
+NUMBERS = {
+    "coverage": "coverage %",
+    "coverage_fine": "fine coverage %",
+    "skill_coverage": "skill coverage %",
+    "distinctness": "distinctness",
+}
+PAPER = {"maze-easy": "100.0 ± 0.0", "maze-u": "96.0 ± 6.1", "maze-hard": "90.8 ± 8.6"}
+"""Coverage of LEADS in the paper's table."""
+ABLATION_SAMPLES = 300_000
+
+Rows = list[dict[str, str]]
+
+
+def select(table: Rows, **wanted: str) -> Rows:
+    return [row for row in table if all(row[name] == value for name, value in wanted.items())]
+
+
+def values(table: Rows, number: str) -> list[float]:
+    return [float(row[number]) for row in table if row[number] != ""]
+
+
+def mean_std(numbers: list[float], digits: int) -> str:
+    if not numbers:
+        return "missing"
+    spread = statistics.stdev(numbers) if len(numbers) > 1 else float("nan")
+    return f"{statistics.mean(numbers):.{digits}f} ± {spread:.{digits}f}"
+
+
+def digits(number: str) -> int:
+    return 2 if number == "distinctness" else 1
+
+
+def table(header: list[str], body: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
+    return select(runs, method=method[0], variant=method[1], task=task, on_wall="terminate")
+
+
+def summary(runs: Rows, curves: Rows) -> str:
+    """The README's table: every number of LEADS and the controls on every maze."""
+    body = []
+    for task, title in TASKS.items():
+        for method, name in METHODS.items():
+            found = of(runs, method, task)
+            cells = [mean_std(values(found, number), digits(number)) for number in NUMBERS]
+            body.append([title, name, *cells, str(len(found))])
+    return table(["maze", "method", *NUMBERS.values(), "seeds"], body)
+
+
+def cost(runs: Rows, curves: Rows) -> str:
+    """What the runs cost."""
+    body = []
+    for task, title in TASKS.items():
+        for method, name in METHODS.items():
+            found = of(runs, method, task)
+            seconds, memory = values(found, "cpu_seconds"), values(found, "peak_rss_mb")
+            largest = f"{max(memory):.0f}" if memory else "missing"
+            body.append([title, name, mean_std(seconds, 0), largest])
+    return table(["maze", "method", "CPU seconds", "largest peak memory, MB"], body)
+
+
+def paper(runs: Rows, curves: Rows) -> str:
+    """Coverage beside the paper's."""
+    body = [
+        [title, PAPER[task], mean_std(values(of(runs, ("leads", ""), task), "coverage"), 1)]
+        for task, title in TASKS.items()
+    ]
+    return table(["maze", "paper's LEADS", "ours"], body)
+
+
+def tests(runs: Rows, curves: Rows) -> str:
+    """Welch's t-test of LEADS against each control."""
+    body = []
+    for task, title in TASKS.items():
+        for method, name in list(METHODS.items())[1:]:
+            cells = []
+            for number in NUMBERS:
+                ours, theirs = values(of(runs, ("leads", ""), task), number), values(of(runs, method, task), number)
+                cells.append(_p_value(ours, theirs))
+            body.append([title, name, *cells])
+    return table(["maze", "LEADS against", *NUMBERS.values()], body)
+
+
+def _p_value(ours: list[float], theirs: list[float]) -> str:
+    if len(ours) < 2 or len(theirs) < 2:
+        return "missing"
+    difference = statistics.mean(ours) - statistics.mean(theirs)
+    if statistics.pstdev(ours) == statistics.pstdev(theirs) == 0:
+        return "equal" if difference == 0 else ("above" if difference > 0 else "below")
+    p = scipy.stats.ttest_ind(ours, theirs, equal_var=False).pvalue
+    return f"{'above' if difference > 0 else 'below'}, p = {p:.1g}"
+
+
+def every_run(runs: Rows, curves: Rows) -> str:
+    """Every run of LEADS and the pink control on its own."""
+    columns = ["seed", "samples", *NUMBERS, "reach", "cpu_seconds", "peak_rss_mb"]
+    body = []
+    for task, title in TASKS.items():
+        for method, name in list(METHODS.items())[:2]:
+            for row in sorted(of(runs, method, task), key=lambda row: int(row["seed"])):
+                body.append([title, name, *(row[column] or "-" for column in columns)])
+    return table(["maze", "method", *columns], body)
+
+
+def ablation(runs: Rows, curves: Rows) -> str:
+    """Each variant of LEADS on maze-hard at the same number of samples, read off the curves."""
+    body = []
+    for variant, options in {"": "as shipped", **VARIANTS}.items():
+        points = select(curves, method="leads", variant=variant, task="maze-hard", on_wall="terminate")
+        ends = []
+        for seed in sorted({row["seed"] for row in points}):
+            reached = [row for row in select(points, seed=seed) if int(row["samples"]) >= ABLATION_SAMPLES]
+            ends += [min(reached, key=lambda row: int(row["samples"]))] if reached else []
+        cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
+        options = f"`{options}`" if variant not in ("", "paper") else options
+        body.append(
+            [variant or "default", "every published value" if variant == "paper" else options, *cells, str(len(ends))]
+        )
+    return table(["variant", "what is changed", *NUMBERS.values(), "seeds"], body)
+
+
+TABLES: dict[str, Callable[[Rows, Rows], str]] = {
+    "summary": summary,
+    "cost": cost,
+    "paper": paper,
+    "tests": tests,
+    "runs": every_run,
+    "ablation": ablation,
+}
+
+
+def main() -> None:
+    runs, curves = rows(RESULTS / "runs.csv"), rows(RESULTS / "curves.csv")
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text()
+        for name, make in TABLES.items():
+            between = re.compile(f"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+            made = make(runs, curves)
+            text = between.sub(lambda found, made=made: f"{found[1]}{made}\n{found[2]}", text)
+        path.write_text(text)
+        print(f"written {page}")
+
+
+if __name__ == "__main__":
+    main()

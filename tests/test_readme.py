@@ -1,0 +1,49 @@
+"""What the README says can be typed can be typed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from leads.cli import _parser
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+MAKEFILE = (Path(__file__).parents[1] / "Makefile").read_text()
+COMMANDS = [shlex.split(line, comments=True) for line in re.findall(r"^leads .*$", README, re.MULTILINE)]
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) >= 5
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_commands_are_understood(command):
+    if "--help" in command:
+        with pytest.raises(SystemExit) as stop:
+            _parser(command[1:]).parse_args(command[1:])
+        assert stop.value.code == 0
+    else:
+        assert callable(_parser(command[1:]).parse_args(command[1:]).command)
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"`make (\w+)`|^make (\w+)", README, re.MULTILINE))
+    for target in {first or second for first, second in targets}:
+        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+
+
+def test_the_python_snippet_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [snippet] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    small = "n_skill=6, n_episode=1, measure_steps=2, policy_steps=2, measure_hidden=(16,), actor_hidden=(16,)"
+    names: dict = {}
+    exec(snippet.replace("300_000", "300").replace("n_skill=6", small), names)
+    assert float(names["m"]) > 0 and len(names["paths"]) == 20
+
+
+def test_pages_that_are_linked_exist():
+    root = Path(__file__).parents[1]
+    for page in [root / "README.md", *root.glob("docs/**/*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
