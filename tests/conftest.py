@@ -1,5 +1,7 @@
 """Runs that many tests look at, made once: training takes longer than looking."""
 
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +11,12 @@ import pytest
 from hypothesis import settings
 
 import leads
+
+# Programs are compiled once for all tests, also for those that run the command line (which has its cache below this).
+CACHE = tempfile.TemporaryDirectory(prefix="leads-tests-")
+os.environ["XDG_CACHE_HOME"] = CACHE.name
+jax.config.update("jax_compilation_cache_dir", CACHE.name)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 settings.register_profile("compiled", deadline=None)  # the first example waits for the compiler
 settings.load_profile("compiled")
