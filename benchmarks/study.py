@@ -31,25 +31,25 @@ SEEDS = (0, 1, 2, 3, 4)
 
 PAPER = (
     "--measure classifier --measure-hidden 256,128 --measure-batch 1024 --futures geometric --after-end absorb "
-    "--marginal epoch --uncertainty literal --candidates epoch --n-archive 1 --history-decay 1 --offset 1 "
+    "--marginal epoch --td-cap 1e9 --uncertainty literal --candidates epoch --n-archive 1 --history-decay 1 --offset 1 "
     "--policy-steps 16 --policy-batch 1024 --td-steps 1 --entropy .05 --target-entropy 0 --noise white --n-episode 16"
 )
 """Every published value."""
 VARIANTS = {
     "paper": PAPER,
     "bounded": "--uncertainty bounded --n-archive 1",
-    "literal": "--uncertainty literal --n-archive 1",
-    "white": "--noise white",
+    "entropy-recipe": "--entropy .02 --target-entropy .2",
     "absorb": "--after-end absorb",
-    "geometric": "--futures geometric",
     "marginal-epoch": "--marginal epoch",
     "offset-1": "--offset 1",
-    "entropy-recipe": "--entropy .02 --target-entropy .2",
-    "lower-bound": "--objective lower_bound",
+    "white": "--noise white",
+    "geometric": "--futures geometric",
     "lower-bound-diversity": "--objective lower_bound_diversity",
+    "lower-bound": "--objective lower_bound",
+    "literal": "--uncertainty literal --n-archive 1",
     "classifier": "--measure classifier --measure-hidden 256,128",
 }
-"""What the ablation changes, one thing at a time but for `paper`."""
+"""What the ablation changes, one idea at a time but for `paper`."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def run(job: Job, commit: str) -> tuple[list[dict], dict]:
         directory = Run.open(out)
         row = directory.summary() | {"variant": job.variant, "commit": commit}
         metrics = directory.metrics()
-    thin = metrics[:: max(len(metrics) // POINTS, 1)]
+    thin = [line for line in metrics[:-1] if line["epoch"] % max(len(metrics) // POINTS, 1) == 0]
     return [row | line for line in (*thin, metrics[-1])], row
 
 
@@ -129,16 +129,22 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at the same time")
     arguments = parser.parse_args()
     make, samples = STUDIES[arguments.study]
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=RESULTS.parent
+    ).stdout.strip()
     table = RESULTS / "runs.csv"
     done = {tuple(row[c] for c in RUN) for row in rows(table)} if table.exists() else set()
     jobs = [job for job in make(arguments.samples or samples) if job.key() not in done]
     print(f"{len(jobs)} runs to do, {len(done)} in the table", flush=True)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for future in as_completed([pool.submit(run, job, commit) for job in jobs]):
-            curve, row = future.result()
+            try:
+                curve, row = future.result()
+            except RuntimeError as error:
+                print(f"failed, start the study again to retry: {error}", flush=True)
+                continue
+            append(RESULTS / "curves.csv", CURVE_COLUMNS, curve)  # first, for a run with a row is not done again
             append(table, COLUMNS, [row])
-            append(RESULTS / "curves.csv", CURVE_COLUMNS, curve)
             print({name: row[name] for name in COLUMNS}, flush=True)
 
 

@@ -135,8 +135,7 @@ def ablation(runs: Rows, curves: Rows) -> str:
         points = select(curves, method="leads", variant=variant, task="maze-hard", on_wall="terminate")
         ends = []
         for seed in sorted({row["seed"] for row in points}):
-            reached = [row for row in select(points, seed=seed) if int(row["samples"]) >= ABLATION_SAMPLES]
-            ends += [min(reached, key=lambda row: int(row["samples"]))] if reached else []
+            ends.append(min(select(points, seed=seed), key=lambda row: abs(int(row["samples"]) - ABLATION_SAMPLES)))
         cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
         options = f"`{options}`" if variant not in ("", "paper") else options
         body.append(

@@ -7,15 +7,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 
 import leads
 
 
 def follow(agent: leads.Agent, skill: int) -> np.ndarray:
-    """The path of a skill's mean actions in the environment that anybody's code would use."""
-    environment = gymnasium.make("leads/MazeU-v0")
+    """The path of a skill's mean actions in the task's Gymnasium environment."""
+    environment = agent.task.make()
     observation, _ = environment.reset()
     path, done = [observation], False
     while not done:

@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn, get_args, get_type_hints
 
-import jax
-
 from leads import fields
 from leads.agent import load
+from leads.compilation import keep_compiled_programs
 from leads.errors import UserError
 from leads.methods import METHODS, config_class
 from leads.progress import Progress
@@ -30,9 +29,9 @@ def main(argv: list[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
     try:
         arguments = _parser(argv).parse_args(argv)
-        _cache_compilations()
+        keep_compiled_programs()
         arguments.command(arguments)
-    except UserError as error:
+    except (UserError, OSError) as error:
         print(f"leads: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
@@ -44,21 +43,24 @@ def train_command(arguments: argparse.Namespace) -> None:
     """Teaches skills and draws what they do."""
     given = {name: value for name, value in vars(arguments).items() if value is not None and name != "command"}
     every, draw = given.pop("checkpoint_every", 10), given.pop("figures")
-    if arguments.resume is not None:
-        others = given.keys() - {"resume"}
-        if others:
-            raise UserError(f"resume: goes with no other option of a run, but got {', '.join(sorted(others))}")
-        with Progress() as progress:
-            directory = resume(arguments.resume, every, report=progress)
-    else:
-        with Progress() as progress:
-            directory = train(checkpoint_every=every, report=progress, **given)
+    others = given.keys() - {"resume"}
+    if arguments.resume is not None and others:
+        raise UserError(f"resume: goes with no other option of a run, but got {', '.join(sorted(others))}")
+    with Progress() as progress:
+        try:
+            if arguments.resume is not None:
+                directory = resume(arguments.resume, every, report=progress)
+            else:
+                directory = train(checkpoint_every=every, report=progress, **given)
+        except KeyboardInterrupt:
+            if progress.run is not None:
+                print(f"leads: continue with: leads train --resume {progress.run}", file=sys.stderr)
+            raise
     summary = Run.open(directory).summary()
     print(
         f"{summary['samples']:,} samples in {summary['wall_seconds']:.0f} s: coverage {summary['coverage']:.0f} %, "
         f"skill coverage {summary['skill_coverage']:.0f} %, distinctness {summary['distinctness']:.2f}"
     )
-    print(f"run {directory}")
     if draw:
         figures_command(argparse.Namespace(run_dir=directory))
 
@@ -102,9 +104,7 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
         "--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)"
     )
     command.add_argument("--no-figures", dest="figures", action="store_false", help="draw nothing when done")
-    command.add_argument(
-        "--resume", type=Path, metavar="DIR", help="continue the run in DIR; goes with no other option"
-    )
+    command.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR, whose options are kept")
     _add_fields(command, _method_of(argv))
 
     command = commands.add_parser("skills", help=skills_command.__doc__, description=skills_command.__doc__)
@@ -154,10 +154,3 @@ def _number(kind: type):
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from error
 
     return parse
-
-
-def _cache_compilations() -> None:
-    """Compiled programs are kept between runs, so that only the first one waits for them."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    jax.config.update("jax_compilation_cache_dir", str(Path(home) / "leads"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

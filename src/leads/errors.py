@@ -1,5 +1,5 @@
 """What a user did wrong, in one line."""
 
 
-class UserError(ValueError):
+class UserError(Exception):
     """Bad input: the command line prints the message alone and exits with code 2."""

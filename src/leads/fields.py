@@ -54,10 +54,12 @@ def _fits(kind: Any, value: Any) -> bool:
         return value in get_args(kind)
     if get_origin(kind) is tuple:
         return isinstance(value, (tuple, list)) and all(_fits(get_args(kind)[0], part) for part in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict)
     if get_origin(kind) in (Union, types.UnionType):
         return any(_fits(option, value) for option in get_args(kind))
     if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return (kind is type(None) and value is None) or (isinstance(kind, type) and isinstance(value, kind))

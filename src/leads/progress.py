@@ -18,13 +18,13 @@ class Progress:
     def __init__(self):
         self.console = Console()
         self.live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
+        self.run: str | None = None
+        """The run directory, once there is one."""
         self.last_line = float("-inf")
 
     def __enter__(self) -> "Progress":
         if self.live is not None:
             self.live.start()
-        else:
-            print("compiling; the first epoch takes a little longer", flush=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -32,6 +32,12 @@ class Progress:
             self.live.stop()
 
     def __call__(self, metrics: dict[str, Any]) -> None:
+        if "run" in metrics:
+            self.run = metrics["run"]
+            self.console.print(
+                f"run {self.run}\ncompiling; the first epoch takes longer", soft_wrap=True, highlight=False
+            )
+            return
         finished = metrics["samples"] >= metrics["budget"]
         if self.live is not None:
             self.live.update(self._table(metrics), refresh=True)

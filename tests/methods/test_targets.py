@@ -33,7 +33,7 @@ def test_bounded_is_three_terms_between_zero_and_one():
     others = lambda p: np.stack([sum(ratio(p[z], p[o]) for o in range(4) if o != z) for z in range(4)])
     expected = unit(others(m)) + 2 * unit(others(n)) + 3 * unit(ratio(m, past))
     logs = (jnp.asarray(x) for x in (FROM_START, FROM_TARGET, HISTORY))
-    np.testing.assert_allclose(targets.bounded(*logs, 1.0, 2.0, 3.0), expected, atol=1e-3)
+    np.testing.assert_allclose(targets.bounded(*logs, 1.0, 2.0, 3.0, 0.1, 100.0), expected, atol=1e-3)
 
 
 def test_literal_follows_runaway_logits_and_bounded_does_not():
@@ -41,7 +41,7 @@ def test_literal_follows_runaway_logits_and_bounded_does_not():
     start = jnp.log(jnp.asarray([[1.0, 0.5, 1e-9], [1e-3, 0.5, 1e-21]]))
     history = jnp.log(jnp.asarray([5.0, 0.01, 5.0]))
     assert jnp.argmax(targets.literal(start, start, history)[0]) == 2
-    assert jnp.argmax(targets.bounded(start, start, history, 1.0, 0.0, 2.0)[0]) == 1
+    assert jnp.argmax(targets.bounded(start, start, history, 1.0, 0.0, 2.0, 0.1, 100.0)[0]) == 1
 
 
 @settings(max_examples=20)

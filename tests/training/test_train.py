@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,6 +106,36 @@ def test_a_run_killed_before_its_first_checkpoint_starts_over(whole, tmp_path):
     assert checkpoint.epochs(run / "checkpoints") == []
     leads.resume(run)
     assert_same_end(run, whole)
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_starts_over_and_says_so(whole, tmp_path, capsys):
+    run = interrupted(tmp_path, 5)
+    for path in (run / "checkpoints").glob("*.npz"):
+        path.write_bytes(b"")
+    leads.resume(run)
+    assert "no other is there" in capsys.readouterr().err
+    assert_same_end(run, whole)
+
+
+def test_a_changed_config_does_not_cost_the_run(whole, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    config = json.loads((run / "config.json").read_text())
+    for change in ({"actor_hidden": [7]}, {"actor_hidden": "wide"}, {"colour": 1}):
+        (run / "config.json").write_text(json.dumps(config | {"fields": config["fields"] | change}))
+        with pytest.raises(leads.UserError, match=r"config\.json"):
+            leads.resume(run)
+    for change in ({"samples": "many"}, {"fields": 3}, {"maze": {"walls": 3}}, {"method": "magic"}, {"format": 99}):
+        (run / "config.json").write_text(json.dumps(config | change))
+        with pytest.raises(leads.UserError, match=r"config\.json cannot be used"):
+            leads.resume(run)
+    assert (run / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+
+
+def test_a_process_killed_while_making_the_directory_leaves_it_usable(tmp_path):
+    (tmp_path / "config.json.partial").write_text("{")
+    (tmp_path / ".lock").write_text("")
+    leads.train("maze-u", method="random", samples=100, out=tmp_path)
 
 
 def test_resuming_a_finished_run_changes_nothing(whole):

@@ -42,6 +42,8 @@ class LeadsConfig:
     """Form of the measure: <phi(s1,a,z), psi(s2)> or one network on all (paper: classifier)."""
     measure_hidden: tuple[int, ...] = (128, 128)
     """Hidden layers of the measure's networks (paper: 256,128)."""
+    measure_embedding: int = 64
+    """Size of phi and psi in the factorised form."""
     measure_steps: int = 256
     """Gradient steps on the measure after collecting (paper: 256)."""
     measure_batch: int = 256
@@ -73,6 +75,10 @@ class LeadsConfig:
     """Bounded u: weight of being far from other skills, seen from the last targets."""
     novelty_weight: float = 2.0
     """Bounded u: weight of being new."""
+    floor: float = 0.1
+    """Bounded u: e in log((p + e) / (k q + e))."""
+    sharpness: float = 100.0
+    """Bounded u: k in the same ratio."""
     candidates: Literal["archive", "epoch"] = "archive"
     """Bounded and literal u: targets are chosen among archived states, or states of this epoch's D_z (paper: epoch)."""
     n_archive: int = 256
@@ -127,8 +133,12 @@ class LeadsConfig:
                 raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number from 0 to 1")
         if self.skill_size < self.n_skill:
             raise UserError(f"skill_size: {self.skill_size} is not allowed; give at least n_skill, {self.n_skill}")
-        if self.uncertainty != "balanced" and self.n_archive > self.archive_size // self.n_skill:
-            raise UserError(f"n_archive: {self.n_archive} is not allowed; give at most archive_size / n_skill")
+        for name in ("actor_hidden", "measure_hidden"):
+            if not getattr(self, name) or min(getattr(self, name)) < 1:
+                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give sizes above 0")
+        most = self.archive_size // (self.n_skill if self.candidates == "epoch" else 1)
+        if self.uncertainty != "balanced" and self.n_archive > most:
+            raise UserError(f"n_archive: {self.n_archive} is not allowed; give at most {most}")
 
 
 class LeadsState(eqx.Module):
@@ -161,8 +171,11 @@ class Leads:
         c, task = self.config, self.task
         skill_key, actor_key, measure_key = jax.random.split(key, 3)
         actor = Actor(actor_key, task.state_size, c.skill_size, task.action_size, c.actor_hidden)
-        form = {"factorised": Factorised, "classifier": Classifier}[c.measure]
-        measure = form(measure_key, task.state_size, task.action_size, c.skill_size, c.measure_hidden)
+        sizes = task.state_size, task.action_size, c.skill_size, c.measure_hidden
+        if c.measure == "factorised":
+            measure = Factorised(measure_key, *sizes, c.measure_embedding)
+        else:
+            measure = Classifier(measure_key, *sizes)
         return LeadsState(
             skills=jax.random.orthogonal(skill_key, c.skill_size)[: c.n_skill],
             actor=actor,
@@ -266,11 +279,11 @@ class Leads:
             return targets.balanced(visits, now, c.contrast, c.reachable)[:, nearest]
         from_start = self.log_measure(state, self.start, s)
         from_target = self.log_measure(state, self.targets(state), s)
-        history = jnp.log(jnp.sum(archive.visits, axis=1) + SMALLEST_VISIT)[nearest]
+        history = jnp.log(jnp.sum(archive.visits, axis=1) + 1.0)[nearest]  # + 1: no place is infinitely new
         if c.uncertainty == "literal":
             return targets.literal(from_start, from_target, history)
         weights = c.separation_weight, c.repulsion_weight, c.novelty_weight
-        return targets.bounded(from_start, from_target, history, *weights)
+        return targets.bounded(from_start, from_target, history, *weights, c.floor, c.sharpness)
 
     def _choose_targets(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray) -> LeadsState:
         c = self.config
@@ -328,8 +341,8 @@ class Leads:
         def step(state: LeadsState, key: PRNGKeyArray):
             keys = jax.random.split(key, 1 + c.td_steps)
             gradient, metrics = jax.grad(self.objective, has_aux=True)(state.actor, state, episodes, keys[0])
-            ascent = jax.tree.map(jnp.negative, gradient)
-            change, optimiser = self.actor_optimiser.update(ascent, state.actor_optimiser)
+            descent = jax.tree.map(jnp.negative, gradient)
+            change, optimiser = self.actor_optimiser.update(descent, state.actor_optimiser)
             actor = eqx.apply_updates(state.actor, change)
             state = eqx.tree_at(lambda s: (s.actor, s.actor_optimiser), state, (actor, optimiser))
             off_policy = lambda state, key: self._measure_step(state, episodes, False, key)

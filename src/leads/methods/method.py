@@ -8,22 +8,11 @@ from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
 
 
-class MethodConfig(Protocol):
-    """What every method's config has, beside its own fields."""
-
-    @property
-    def n_skill(self) -> int: ...
-
-    @property
-    def n_episode(self) -> int:
-        """Episodes per skill and epoch."""
-        ...
-
-
 class Method(Protocol):
     """Made from (config, task). Everything that training changes is in the State, which is handed on."""
 
     config: Any
+    """A frozen dataclass; every method's has n_skill and n_episode, the episodes per skill and epoch."""
     noise: Colour
     """Colour of the action noise while collecting."""
     evaluation_noise: Colour

@@ -22,19 +22,22 @@ def bounded(
     separation_weight: float,
     repulsion_weight: float,
     novelty_weight: float,
+    floor: float,
+    sharpness: float,
 ) -> Float[Array, "skill state"]:
     """eq:measure with every measure scaled to [0, 1] over the candidates and every log ratio bounded.
 
     A classifier's logits run far below zero where it has no data, so ten literal log ratios drown the one
     of novelty; here separation (from s0), repulsion (from the last targets) and novelty weigh what they are told.
     """
+    ratio = lambda p, q: jnp.log((p + floor) / (sharpness * q + floor))
     start, target, past = (
         _unit(jnp.exp(f - jnp.max(f, -1, keepdims=True))) for f in (from_start, from_target, history)
     )
     return (
-        separation_weight * _unit(_sum_over_others(start, _bounded_log_ratio))
-        + repulsion_weight * _unit(_sum_over_others(target, _bounded_log_ratio))
-        + novelty_weight * _unit(_bounded_log_ratio(start, past))
+        separation_weight * _unit(_sum_over_others(start, ratio))
+        + repulsion_weight * _unit(_sum_over_others(target, ratio))
+        + novelty_weight * _unit(ratio(start, past))
     )
 
 
@@ -58,10 +61,6 @@ def balanced(
 
 
 SINKHORN_ITERATIONS = 100
-
-
-def _bounded_log_ratio(p: Array, q: Array, floor: float = 0.1, contrast: float = 100.0) -> Array:
-    return jnp.log((p + floor) / (contrast * q + floor))
 
 
 def _sum_over_others(f: Float[Array, "skill state"], compare) -> Float[Array, "skill state"]:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
+from leads.errors import UserError
+
 State = TypeVar("State")
 
 KEPT = 2
@@ -18,7 +20,7 @@ KEPT = 2
 
 
 class DamagedCheckpoint(Exception):
-    """A checkpoint that is truncated, altered or of another shape than the run's state."""
+    """A checkpoint that is truncated or altered."""
 
 
 def save(directory: Path, epoch: int, state: Any) -> None:
@@ -49,10 +51,14 @@ def restore(directory: Path, epoch: int, like: State) -> State:
         data = path.read_bytes()
         if len(data) != manifest["bytes"] or hashlib.sha256(data).hexdigest() != manifest["sha256"]:
             raise DamagedCheckpoint(f"checkpoint {path} is damaged: its checksum does not match")
-        with np.load(io.BytesIO(data)) as arrays:
-            leaves = [_checked(arrays[name], leaf, name) for name, leaf in _named_leaves(like)]
+        with np.load(io.BytesIO(data)) as file:
+            arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise DamagedCheckpoint(f"checkpoint {path} is damaged: {error}") from error
+    expected = {name: (leaf.shape, leaf.dtype) for name, leaf in _named_leaves(like)}
+    if {name: (array.shape, array.dtype) for name, array in arrays.items()} != expected:
+        raise UserError(f"checkpoint {path} is whole but not of this run's config: was config.json changed?")
+    leaves = [jax.numpy.asarray(arrays[name]) for name in expected]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
@@ -68,9 +74,3 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def _named_leaves(state: Any) -> list[tuple[str, jax.Array]]:
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(state)[0]]
-
-
-def _checked(array: np.ndarray, like: jax.Array, name: str) -> jax.Array:
-    if array.shape != like.shape or array.dtype != like.dtype:
-        raise ValueError(f"{name} is {array.dtype}{array.shape}, expected {like.dtype}{like.shape}")
-    return jax.numpy.asarray(array)

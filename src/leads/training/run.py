@@ -3,6 +3,7 @@
 import fcntl
 import json
 import math
+import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from leads.training import checkpoint
 
 FORMAT = 1
 """Version of the run directory's layout."""
+MOST_SAMPLES = 2_000_000_000
+"""Samples are counted in 32 bits."""
 VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium")
 
 
@@ -42,8 +45,7 @@ class RunConfig:
 
     def make_task(self) -> Task:
         if self.maze is not None:
-            walls = tuple(tuple(wall) for wall in self.maze["walls"])
-            return maze_task(Maze(tuple(self.maze["start"]), walls), self.task, self.on_wall)
+            return maze_task(Maze(**self.maze), self.task, self.on_wall)
         return make_task(self.task, self.on_wall)
 
     def make_method(self, task: Task) -> Method:
@@ -56,8 +58,8 @@ def run_config(
     """Checks what a user asked for and completes it."""
     config = build(config_class(method), fields)
     made = make_task(task, on_wall)
-    if samples is not None and samples <= 0:
-        raise UserError(f"samples: {samples} is not allowed; give a number above 0")
+    if samples is not None and not 0 < samples <= MOST_SAMPLES:
+        raise UserError(f"samples: {samples} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
     if not 0 <= seed < 2**32:
         raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
     maze = asdict(read_maze(Path(task.removeprefix("maze:")))) if task.startswith("maze:") else None
@@ -75,17 +77,24 @@ class Run:
     @classmethod
     def create(cls, directory: Path, config: RunConfig) -> "Run":
         """A new run; a directory that holds anything already is left alone."""
+        run = cls(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            if any(directory.iterdir()):
-                raise UserError(
-                    f"out: {directory} is not empty; choose another, or continue it with --resume {directory}"
-                )
-            data = {"format": FORMAT, **asdict(config), "versions": versions()}
-            checkpoint.write_whole(directory / "config.json", (json.dumps(data, indent=2) + "\n").encode())
+            run._refuse_if_used()
+            with run.lock():  # of two processes that came here together, one will find the other's config
+                run._refuse_if_used()
+                data = {"format": FORMAT, **asdict(config), "versions": versions()}
+                checkpoint.write_whole(directory / "config.json", (json.dumps(data, indent=2) + "\n").encode())
         except OSError as error:
             raise UserError(f"out: {directory} cannot be written ({error.strerror})") from error
-        return cls(directory)
+        return run
+
+    def _refuse_if_used(self) -> None:
+        begun = {".lock", "config.json.partial"}  # what a process killed right here leaves behind
+        if {path.name for path in self.directory.iterdir()} - begun:
+            raise UserError(
+                f"out: {self.directory} is not empty; choose another, or continue it with --resume {self.directory}"
+            )
 
     @classmethod
     def open(cls, directory: Path) -> "Run":
@@ -98,11 +107,13 @@ class Run:
         try:
             data = json.loads(path.read_text())
             if data.pop("format") != FORMAT:
-                raise UserError(f"{path}: written by another version of leads")
+                raise UserError("it was written by another version of leads")
             data.pop("versions")
-            return RunConfig(**data)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"{path} is damaged ({error})") from error
+            config = build(RunConfig, data)
+            config.make_method(config.make_task())
+            return config
+        except (ValueError, KeyError, TypeError, AttributeError, OSError, UserError) as error:
+            raise UserError(f"{path} cannot be used: {error}") from error
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -116,15 +127,19 @@ class Run:
 
     def restore(self, like: Any) -> tuple[int, Any]:
         """(epoch, state) of the newest checkpoint that is whole; damaged ones are named on stderr and passed over."""
-        for epoch in reversed(checkpoint.epochs(self.checkpoints)):
+        epochs = checkpoint.epochs(self.checkpoints)
+        for epoch in reversed(epochs):
             try:
                 return epoch, checkpoint.restore(self.checkpoints, epoch, like)
             except checkpoint.DamagedCheckpoint as error:
-                print(f"leads: {error}; using the one before", file=sys.stderr)
+                instead = "no other is there" if epoch == epochs[0] else "using the one before"
+                print(f"leads: {error}; {instead}", file=sys.stderr)
         return 0, like
 
     def rewind(self, epoch: int) -> None:
         """Forgets every line of the logs after `epoch`, also one cut short by a crash."""
+        if epoch == 0:
+            (self.directory / "summary.json").unlink(missing_ok=True)
         for name in ("metrics.jsonl", "timing.jsonl"):
             lines = [line for line in self.read_lines(name) if line["epoch"] <= epoch]
             text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -133,6 +148,8 @@ class Run:
     def append(self, name: str, line: dict[str, Any]) -> None:
         with open(self.directory / name, "a") as file:
             file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())  # so that no checkpoint is ever newer than the log
 
     def read_lines(self, name: str) -> list[dict[str, Any]]:
         path = self.directory / name
@@ -161,6 +178,6 @@ def versions() -> dict[str, str]:
 
 
 def plain(value: Any) -> float | None:
-    """A metric as JSON has it: not-a-number becomes null."""
+    """A metric as JSON has it: what is not a finite number becomes null."""
     number = float(value)
-    return None if math.isnan(number) else number
+    return number if math.isfinite(number) else None

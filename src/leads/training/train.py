@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
+from leads.compilation import keep_compiled_programs
 from leads.errors import UserError
 from leads.methods.method import Method
 from leads.rollouts import on_device, on_host
@@ -23,7 +24,7 @@ from leads.training import checkpoint, evaluation
 from leads.training.run import Run, plain, run_config
 
 Report = Callable[[dict[str, Any]], None]
-"""Told of every epoch: its metrics, with budget, samples_per_second and seconds_left."""
+"""Told of the start, {run, epoch}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
 
 
 class TrainState(eqx.Module):
@@ -48,8 +49,7 @@ def train(
 ) -> Path:
     """Teaches skills on a task and returns the run directory; `fields` are those of the method's config."""
     config = run_config(task, method, seed, samples, on_wall, fields)
-    if checkpoint_every <= 0:
-        raise UserError(f"checkpoint_every: {checkpoint_every} is not allowed; give a number above 0")
+    _check(checkpoint_every)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     name = task.removeprefix("maze:").replace("/", "-").removesuffix(".json")
     directory = Path(out) if out is not None else Path("runs") / f"{name}-{method}-seed{seed}-{stamp}"
@@ -58,10 +58,17 @@ def train(
 
 def resume(directory: str | Path, checkpoint_every: int = 10, report: Report = lambda metrics: None) -> Path:
     """Continues an interrupted run to the same end that it would have had without the interruption."""
+    _check(checkpoint_every)
     return _continue(Run.open(Path(directory)), checkpoint_every, report)
 
 
+def _check(checkpoint_every: int) -> None:
+    if checkpoint_every <= 0:
+        raise UserError(f"checkpoint_every: {checkpoint_every} is not allowed; give a number above 0")
+
+
 def _continue(run: Run, checkpoint_every: int, report: Report) -> Path:
+    keep_compiled_programs()
     config = run.config()
     task = config.make_task()
     method = config.make_method(task)
@@ -69,6 +76,7 @@ def _continue(run: Run, checkpoint_every: int, report: Report) -> Path:
         key = jax.random.key(config.seed)
         epoch, state = run.restore(initial_state(task, method, key))
         run.rewind(epoch)
+        report({"run": str(run.directory), "epoch": epoch})
         collect, update, evaluate = phases(task, method)
         clock = Clock(run, config.samples, int(state.samples))
         while state.samples < config.samples:
@@ -125,13 +133,12 @@ def phases(task: Task, method: Method):
 
 def rolled_out(task: Task, method: Method, n_episode: int, colour: Colour) -> Callable[[Any, PRNGKeyArray], Episodes]:
     """A function (method's state, key) -> Episodes of all skills."""
-    rollout = on_host.rollout if task.step is None else on_device.rollout
-
-    def roll(state, key):
-        act = jax.tree_util.Partial(method.act, state)
-        return rollout(task, act, method.config.n_skill, n_episode, colour, key)
-
-    return roll if task.step is None else jax.jit(roll)
+    size = method.config.n_skill, n_episode
+    act = lambda state: jax.tree_util.Partial(method.act, state)
+    if task.step is not None:
+        return jax.jit(lambda state, key: on_device.rollout(task, act(state), *size, colour, key))
+    environments = [task.make() for _ in range(size[0] * size[1])]
+    return lambda state, key: on_host.rollout(task, act(state), *size, colour, key, environments)
 
 
 class Clock:
@@ -151,7 +158,7 @@ class Clock:
             "epoch": epoch,
             "cpu_seconds": round(self.before["cpu_seconds"] + time.process_time() - self.cpu, 3),
             "wall_seconds": round(self.before["wall_seconds"] + now - self.wall, 3),
-            "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+            "peak_rss_mb": round(peak_rss_mb(), 1),
         }
         self.run.append("timing.jsonl", line)
         since, done = self.steady or (self.wall, self.first_samples)
@@ -159,6 +166,14 @@ class Clock:
         self.steady = self.steady or (now, samples)
         left = max(self.budget - samples, 0) / max(rate, 1e-9)
         return {"budget": self.budget, "samples_per_second": rate, "seconds_left": left}
+
+
+def peak_rss_mb() -> float:
+    """The most memory this process has held; where Linux tells it, without what it inherited from its parent."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _summary(run: Run) -> dict[str, Any]:

@@ -1,0 +1,14 @@
+"""Compiled programs are kept between processes, so that only the first run waits for the compiler."""
+
+import os
+from pathlib import Path
+
+import jax
+
+
+def keep_compiled_programs() -> None:
+    """Turns JAX's persistent compilation cache on, under the user's cache directory, unless it is on already."""
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        jax.config.update("jax_compilation_cache_dir", str(Path(home) / "leads"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
