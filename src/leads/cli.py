@@ -80,6 +80,11 @@ def figures_command(arguments: argparse.Namespace) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and takes no option that is only the beginning of one."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(allow_abbrev=False, **kwargs)
+
     def error(self, message: str) -> NoReturn:
         raise UserError(message)
 
