@@ -85,7 +85,7 @@ def ablation(samples: int) -> list[Job]:
     ]
 
 
-STUDIES = {"mazes": (mazes, 1_000_000), "ablation": (ablation, 300_000)}
+STUDIES = {"mazes": (mazes, 1_000_000), "ablation": (ablation, 150_000)}
 
 
 def run(job: Job, commit: str) -> tuple[list[dict], dict]:
