@@ -113,8 +113,9 @@ def _p_value(ours: list[float], theirs: list[float]) -> str:
     difference = statistics.mean(ours) - statistics.mean(theirs)
     if statistics.pstdev(ours) == statistics.pstdev(theirs) == 0:
         return "equal" if difference == 0 else ("above" if difference > 0 else "below")
-    p = scipy.stats.ttest_ind(ours, theirs, equal_var=False).pvalue
-    return f"{'above' if difference > 0 else 'below'}, p = {p:.1g}"
+    describe = lambda x: (statistics.mean(x), statistics.stdev(x), len(x))
+    p = scipy.stats.ttest_ind_from_stats(*describe(ours), *describe(theirs), equal_var=False).pvalue
+    return f"{'above' if difference > 0 else 'below'}, p = {p:.2g}"
 
 
 def every_run(runs: Rows, curves: Rows) -> str:

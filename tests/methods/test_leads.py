@@ -137,7 +137,7 @@ def test_cost_does_not_grow_with_the_epoch():
     "changes",
     [
         {"n_skill": 0}, {"n_skill": 30}, {"measure_rate": 0.0}, {"discount": 1.0}, {"mc_weight": 1.5}, {"td_steps": -1},
-        {"offset": -1.0}, {"uncertainty": "literal", "n_archive": 500},
+        {"offset": -1.0}, {"uncertainty": "literal", "n_archive": 5000},
     ],
 )  # fmt: skip
 def test_impossible_configs_are_refused(changes):
