@@ -135,7 +135,7 @@ def test_one_call_of_the_policy_a_step_and_one_compilation_for_all(monkeypatch):
     assert traces == [(3, 2, 1)]
 
 
-@pytest.mark.parametrize("on_wall, colour", [("terminate", "mixed"), ("stop", "white")])
+@pytest.mark.parametrize("on_wall, colour", [("terminate", "pink"), ("stop", "white")])
 def test_a_maze_on_the_host_is_the_maze_on_the_device_to_the_last_bit(on_wall, colour):
     task, key = make_task("maze-hard", on_wall), jax.random.key(7)
 
