@@ -108,10 +108,9 @@ def maze_steps() -> dict[str, float]:
     method = Leads(CONFIG, TASK)
     state = method.init(jax.random.key(0))
     stop = make_task("maze-hard", "stop")
-    bare = jax.jit(lambda key: rollout(stop, lambda s, z, noise: jnp.tanh(noise), 6, n_episode, "white", key).lengths)
-    acting = jax.jit(
-        lambda state, key: rollout(stop, jax.tree_util.Partial(method.act, state), 6, n_episode, "white", key).lengths
-    )
+    ends = lambda act, key: rollout(stop, act, 6, n_episode, "white", key).states[:, :, -1]
+    bare = jax.jit(lambda key: ends(lambda s, z, noise: jnp.tanh(noise), key))
+    acting = jax.jit(lambda state, key: ends(jax.tree_util.Partial(method.act, state), key))
     seconds = cpu_seconds({"bare": lambda: bare(jax.random.key(0)), "acting": lambda: acting(state, jax.random.key(0))})
     steps = 6 * n_episode * stop.horizon
     return {"maze_steps_per_second": steps / seconds["bare"], "with_policy_per_second": steps / seconds["acting"]}
