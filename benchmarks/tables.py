@@ -45,8 +45,8 @@ def values(table: Rows, number: str) -> list[float]:
 def mean_std(numbers: list[float], digits: int) -> str:
     if not numbers:
         return "missing"
-    spread = statistics.stdev(numbers) if len(numbers) > 1 else float("nan")
-    return f"{statistics.mean(numbers):.{digits}f} ± {spread:.{digits}f}"
+    spread = f" ± {statistics.stdev(numbers):.{digits}f}" if len(numbers) > 1 else ""
+    return f"{statistics.mean(numbers):.{digits}f}{spread}"
 
 
 def digits(number: str) -> int:
