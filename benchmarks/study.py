@@ -32,7 +32,8 @@ SEEDS = (0, 1, 2, 3, 4)
 PAPER = (
     "--measure classifier --measure-hidden 256,128 --measure-batch 1024 --futures geometric --after-end absorb "
     "--marginal epoch --td-cap 1e9 --uncertainty literal --candidates epoch --n-archive 1 --history-decay 1 --offset 1 "
-    "--policy-steps 16 --policy-batch 1024 --td-steps 1 --entropy .05 --target-entropy 0 --noise white --n-episode 16"
+    "--policy-steps 16 --policy-batch 1024 --td-steps 1 --policy-average 0 "
+    "--entropy .05 --target-entropy 0 --noise white --n-episode 16"
 )
 """Every published value."""
 VARIANTS = {
@@ -47,6 +48,7 @@ VARIANTS = {
     "lower-bound-diversity": "--objective lower_bound_diversity",
     "lower-bound": "--objective lower_bound",
     "literal": "--uncertainty literal --n-archive 1",
+    "last-policy": "--policy-average 0",
     "classifier": "--measure classifier --measure-hidden 256,128",
 }
 """What the ablation changes, one idea at a time but for `paper`."""

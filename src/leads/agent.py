@@ -1,6 +1,5 @@
 """What training leaves behind, ready to use."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -12,7 +11,7 @@ from leads.errors import UserError
 from leads.methods.leads import Leads
 from leads.rollouts.episodes import Episodes
 from leads.training.run import Run
-from leads.training.train import initial_state, rolled_out
+from leads.training.train import Rollout, evaluation_rollout, initial_state
 
 
 class Agent:
@@ -30,7 +29,7 @@ class Agent:
         self.state = state.method
         self.visited_fine = np.asarray(state.visited_fine)
         self._act = jax.jit(self.method.act)
-        self._rollouts: dict[int, Callable[..., Episodes]] = {}
+        self._rollouts: dict[int, Rollout] = {}
 
     def act(self, observation: np.ndarray, skill: int, key=None) -> np.ndarray:
         """The skill's action in [-1, 1]: its mean, or with a PRNG key a draw from its distribution."""
@@ -51,7 +50,7 @@ class Agent:
     def episodes(self, n_episode: int, seed: int = 0) -> Episodes:
         """Fresh episodes of all skills, as evaluation makes them."""
         if n_episode not in self._rollouts:  # each is compiled, which takes seconds
-            self._rollouts[n_episode] = rolled_out(self.task, self.method, n_episode, self.method.evaluation_noise)
+            self._rollouts[n_episode] = evaluation_rollout(self.task, self.method, n_episode)
         return self._rollouts[n_episode](self.state, jax.random.key(seed))
 
     def measure(

@@ -35,6 +35,26 @@ def test_skills_are_orthonormal_and_drawn_by_the_seed():
     assert not np.allclose(state.skills, method.init(jax.random.key(1)).skills)
 
 
+def test_the_learnt_skill_is_the_policy_averaged_over_its_steps():
+    """One step an epoch, so that the average can be followed by hand; exploring is done by the last policy."""
+    method, state, episodes = made(policy_steps=1, policy_average=0.75)
+    by_hand = state.actor.network.weights[0]
+    for key in jax.random.split(jax.random.key(7), 3):
+        state, _ = method.update(state, episodes, key)
+        by_hand = 0.75 * by_hand + 0.25 * state.actor.network.weights[0]
+        np.testing.assert_allclose(state.average.network.weights[0], by_hand, rtol=1e-5, atol=1e-7)
+    at = jnp.zeros(2), jnp.int32(1), jnp.zeros(2)
+    as_learnt = eqx.tree_at(lambda s: s.actor, state, state.average)
+    np.testing.assert_array_equal(method.act(state, *at), method.explore(as_learnt, *at))
+    assert not np.array_equal(method.act(state, *at), method.explore(state, *at))
+
+
+def test_without_averaging_the_learnt_skill_is_the_last_policy():
+    method, state, episodes = made(policy_average=0.0)
+    state, _ = method.update(state, episodes, jax.random.key(7))
+    jax.tree.map(np.testing.assert_array_equal, state.average, state.actor)
+
+
 @pytest.mark.parametrize("offset", [1.0, 30.0])
 @pytest.mark.parametrize("objective", ["leads", "lower_bound", "lower_bound_diversity"])
 def test_the_objective_is_the_printed_one(objective, offset):

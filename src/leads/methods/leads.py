@@ -100,6 +100,8 @@ class LeadsConfig:
     """States a step of the policy, each with the actions of every skill (paper: 1024)."""
     policy_rate: float = 5e-4
     """Adam's rate for the policy (paper: 5e-4)."""
+    policy_average: float = 0.99
+    """Decay, per step of the policy, of the average of its weights that is the learnt skill; 0: the last (paper: 0)."""
     td_steps: int = 4
     """Off-policy steps on the measure after each step of the policy (paper: 1)."""
     entropy: float = 0.005
@@ -124,6 +126,8 @@ class LeadsConfig:
         for name in ("measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast"):
             if getattr(self, name) <= 0:
                 raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
+        if not 0 <= self.policy_average < 1:
+            raise UserError(f"policy_average: {self.policy_average} is not allowed; give a number from 0 to below 1")
         if self.td_steps < 0:
             raise UserError(f"td_steps: {self.td_steps} is not allowed; give a number from 0")
         if not 0 < self.discount < 1:
@@ -147,6 +151,8 @@ class LeadsState(eqx.Module):
     skills: Float[Array, "skill skill_size"]
     """Orthonormal skill vectors z."""
     actor: Actor
+    average: Actor
+    """The actor averaged over its last steps, which wavers less; what the skills are when they are not learning."""
     measure: Measure
     actor_optimiser: optax.OptState
     measure_optimiser: optax.OptState
@@ -179,6 +185,7 @@ class Leads:
         return LeadsState(
             skills=jax.random.orthogonal(skill_key, c.skill_size)[: c.n_skill],
             actor=actor,
+            average=actor,
             measure=measure,
             actor_optimiser=self.actor_optimiser.init(eqx.filter(actor, eqx.is_array)),
             measure_optimiser=self.measure_optimiser.init(eqx.filter(measure, eqx.is_array)),
@@ -187,6 +194,9 @@ class Leads:
         )
 
     def act(self, state: LeadsState, s, skill, noise):
+        return squashed_gaussian.sample(*state.average(s, state.skills[skill]), noise)
+
+    def explore(self, state: LeadsState, s, skill, noise):
         return squashed_gaussian.sample(*state.actor(s, state.skills[skill]), noise)
 
     def targets(self, state: LeadsState) -> Float[Array, "skill state"]:
@@ -344,7 +354,9 @@ class Leads:
             descent = jax.tree.map(jnp.negative, gradient)
             change, optimiser = self.actor_optimiser.update(descent, state.actor_optimiser)
             actor = eqx.apply_updates(state.actor, change)
-            state = eqx.tree_at(lambda s: (s.actor, s.actor_optimiser), state, (actor, optimiser))
+            mix = lambda old, new: c.policy_average * old + (1 - c.policy_average) * new
+            average = jax.tree.map(mix, state.average, actor)
+            state = eqx.tree_at(lambda s: (s.actor, s.average, s.actor_optimiser), state, (actor, average, optimiser))
             off_policy = lambda state, key: self._measure_step(state, episodes, False, key)
             return jax.lax.scan(off_policy, state, keys[1:])[0], metrics
 

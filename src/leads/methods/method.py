@@ -27,7 +27,17 @@ class Method(Protocol):
         skill: Int[Array, "*batch"],
         noise: Float[Array, "*batch action"],
     ) -> Float[Array, "*batch action"]:
-        """Actions in [-1, 1]; `noise` is standard normal, zero for the mean action."""
+        """The learnt skill's actions in [-1, 1]; `noise` is standard normal, zero for the mean action."""
+        ...
+
+    def explore(
+        self,
+        state: Any,
+        s: Float[Array, "*batch state"],
+        skill: Int[Array, "*batch"],
+        noise: Float[Array, "*batch action"],
+    ) -> Float[Array, "*batch action"]:
+        """Actions while collecting, of the same kind."""
         ...
 
     def update(self, state: Any, episodes: Episodes, key: PRNGKeyArray) -> tuple[Any, dict[str, Array]]:

@@ -48,6 +48,8 @@ class Random:
     def act(self, state: RandomState, s, skill, noise):
         return jnp.tanh(self.config.scale * noise)
 
+    explore = act
+
     def update(self, state: RandomState, episodes: Episodes, key: PRNGKeyArray):
         return state, {}
 

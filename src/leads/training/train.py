@@ -26,6 +26,9 @@ from leads.training.run import Run, plain, run_config
 Report = Callable[[dict[str, Any]], None]
 """Told of the start, {run, epoch}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
 
+Rollout = Callable[[Any, PRNGKeyArray], Episodes]
+"""(method's state, key) -> Episodes of all skills."""
+
 
 class TrainState(eqx.Module):
     """Everything that training changes; with the seed it determines all that follows."""
@@ -118,7 +121,7 @@ def phases(task: Task, method: Method):
             samples=state.samples + episodes.samples(),
         ), metrics | {"episode_length": jnp.mean(episodes.lengths)}
 
-    fresh = rolled_out(task, method, evaluation.EVALUATION_EPISODES, method.evaluation_noise)
+    fresh = evaluation_rollout(task, method, evaluation.EVALUATION_EPISODES)
 
     @jax.jit
     def numbers(state: TrainState, episodes):
@@ -127,18 +130,23 @@ def phases(task: Task, method: Method):
             "coverage_fine": evaluation.percent(state.visited_fine),
         } | evaluation.evaluate(task, episodes, method.targets(state.method))
 
-    collect = rolled_out(task, method, method.config.n_episode, method.noise)
+    collect = rolled_out(task, method.explore, method.config.n_skill, method.config.n_episode, method.noise)
     return collect, update, lambda state, key: numbers(state, fresh(state.method, key))
 
 
-def rolled_out(task: Task, method: Method, n_episode: int, colour: Colour) -> Callable[[Any, PRNGKeyArray], Episodes]:
-    """A function (method's state, key) -> Episodes of all skills."""
-    size = method.config.n_skill, n_episode
-    act = lambda state: jax.tree_util.Partial(method.act, state)
+def evaluation_rollout(task: Task, method: Method, n_episode: int) -> Rollout:
+    """Episodes of the learnt skills as they are evaluated."""
+    return rolled_out(task, method.act, method.config.n_skill, n_episode, method.evaluation_noise)
+
+
+def rolled_out(task: Task, act: Callable[..., Array], n_skill: int, n_episode: int, colour: Colour) -> Rollout:
+    """Rolls out `act(method's state, states, skill, noise)` of all skills."""
+    size = n_skill, n_episode
+    of = lambda state: jax.tree_util.Partial(act, state)
     if task.step is not None:
-        return jax.jit(lambda state, key: on_device.rollout(task, act(state), *size, colour, key))
-    environments = [task.make() for _ in range(size[0] * size[1])]
-    return lambda state, key: on_host.rollout(task, act(state), *size, colour, key, environments)
+        return jax.jit(lambda state, key: on_device.rollout(task, of(state), *size, colour, key))
+    environments = [task.make() for _ in range(n_skill * n_episode)]
+    return lambda state, key: on_host.rollout(task, of(state), *size, colour, key, environments)
 
 
 class Clock:
