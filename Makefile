@@ -27,6 +27,7 @@ lint: $(VENV)/installed  ## style and types
 
 bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/simulators.py
 
 results: $(VENV)/installed  ## the tables in README.md and docs/ from benchmarks/results/
 	$(BIN)/python benchmarks/tables.py

@@ -107,7 +107,7 @@ def maze_steps() -> dict[str, float]:
     n_episode = 64
     method = Leads(CONFIG, TASK)
     state = method.init(jax.random.key(0))
-    stop = make_task("maze-hard", "stop")
+    stop = make_task("maze-hard", on_wall="stop")
     ends = lambda act, key: rollout(stop, act, 6, n_episode, "white", key).states[:, :, -1]
     bare = jax.jit(lambda key: ends(lambda s, z, noise: jnp.tanh(noise), key))
     acting = jax.jit(lambda state, key: ends(jax.tree_util.Partial(method.act, state), key))

@@ -2,6 +2,7 @@
 
     python benchmarks/study.py mazes       LEADS and the controls on the three mazes, seeds 0 to 4
     python benchmarks/study.py ablation    variants of LEADS on maze-hard
+    python benchmarks/study.py robots      LEADS and the controls on Fetch and the finger, seeds 0 to 4
 
 Runs that have their row already are not done again, so a study that was stopped goes on where it was.
 """
@@ -27,7 +28,10 @@ CURVE_COLUMNS = [*RUN, *NUMBERS]
 POINTS = 50
 """Points kept of a run's curve."""
 MAZES = ("maze-easy", "maze-u", "maze-hard")
+ROBOTS = ("fetch-slide", "finger", "fetch-reach")
 SEEDS = (0, 1, 2, 3, 4)
+CONTROLS = (("random", "", ""), ("random", "white", "--noise white"), ("random", "loud", "--scale 1"))
+"""(method, variant, options) of those that learn nothing."""
 
 PAPER = (
     "--measure classifier --measure-hidden 256,128 --measure-batch 1024 --futures geometric --after-end absorb "
@@ -61,25 +65,33 @@ class Job:
     task: str
     on_wall: str
     seed: int
-    samples: int
+    samples: int | None
+    """None: the task's budget."""
     options: str = ""
 
     def key(self) -> tuple[str, ...]:
         return tuple(str(x) for x in (self.method, self.variant, self.task, self.on_wall, self.seed))
 
 
-def mazes(samples: int) -> list[Job]:
-    controls = [("random", "", ""), ("random", "white", "--noise white"), ("random", "loud", "--scale 1")]
-    methods = [("leads", "", ""), *controls]
+def mazes(samples: int | None) -> list[Job]:
     return [
         Job(method, variant, task, "terminate", seed, samples, options)
-        for method, variant, options in methods
+        for method, variant, options in (("leads", "", ""), *CONTROLS)
         for seed in SEEDS
         for task in reversed(MAZES)
     ]
 
 
-def ablation(samples: int) -> list[Job]:
+def robots(samples: int | None) -> list[Job]:
+    return [
+        Job(method, variant, task, "", seed, samples, options)
+        for seed in SEEDS
+        for task in ROBOTS
+        for method, variant, options in (("leads", "", ""), *CONTROLS)
+    ]
+
+
+def ablation(samples: int | None) -> list[Job]:
     return [
         Job("leads", variant, "maze-hard", "terminate", seed, samples, options)
         for seed in SEEDS[:2]
@@ -87,7 +99,7 @@ def ablation(samples: int) -> list[Job]:
     ]
 
 
-STUDIES = {"mazes": (mazes, 1_000_000), "ablation": (ablation, 150_000)}
+STUDIES = {"mazes": (mazes, None), "ablation": (ablation, 150_000), "robots": (robots, None)}
 
 
 def run(job: Job, commit: str) -> tuple[list[dict], dict]:
@@ -95,15 +107,17 @@ def run(job: Job, commit: str) -> tuple[list[dict], dict]:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
         command = [sys.executable, "-m", "leads", "train", "--method", job.method, "--task", job.task]
-        command += ["--on-wall", job.on_wall, "--seed", str(job.seed), "--samples", str(job.samples)]
-        command += ["--out", str(out), "--no-figures", *job.options.split()]
+        command += ["--seed", str(job.seed), "--out", str(out), "--no-figures", *job.options.split()]
+        command += ["--on-wall", job.on_wall] if job.on_wall else []
+        command += ["--samples", str(job.samples)] if job.samples else []
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
         directory = Run.open(out)
         row = directory.summary() | {"variant": job.variant, "commit": commit}
         metrics = directory.metrics()
-    thin = [line for line in metrics[:-1] if line["epoch"] % max(len(metrics) // POINTS, 1) == 0]
+    known = [line for line in metrics[:-1] if line["skill_coverage"] is not None]
+    thin = known[:: max(len(known) // POINTS, 1)]
     return [row | line for line in (*thin, metrics[-1])], row
 
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 PAGES = ("README.md", "docs/results.md", "docs/methods/leads.md")
 TASKS = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
+ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
 METHODS = {
     ("leads", ""): "**LEADS**",
     ("random", ""): "control: pink noise",
@@ -59,30 +60,40 @@ def table(header: list[str], body: list[list[str]]) -> str:
 
 
 def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
-    return select(runs, method=method[0], variant=method[1], task=task, on_wall="terminate")
+    on_wall = "terminate" if task in TASKS else ""
+    return select(runs, method=method[0], variant=method[1], task=task, on_wall=on_wall)
 
 
 def summary(runs: Rows, curves: Rows) -> str:
     """The README's table: every number of LEADS and the controls on every maze."""
+    return _summary(runs, TASKS, "maze")
+
+
+def robots(runs: Rows, curves: Rows) -> str:
+    """The same of the robots."""
+    return _summary(runs, ROBOTS, "robot")
+
+
+def _summary(runs: Rows, tasks: dict[str, str], kind: str) -> str:
     body = []
-    for task, title in TASKS.items():
+    for task, title in tasks.items():
         for method, name in METHODS.items():
             found = of(runs, method, task)
             cells = [mean_std(values(found, number), digits(number)) for number in NUMBERS]
             body.append([title, name, *cells, str(len(found))])
-    return table(["maze", "method", *NUMBERS.values(), "seeds"], body)
+    return table([kind, "method", *NUMBERS.values(), "seeds"], body)
 
 
 def cost(runs: Rows, curves: Rows) -> str:
     """What the runs cost."""
     body = []
-    for task, title in TASKS.items():
+    for task, title in (TASKS | ROBOTS).items():
         for method, name in METHODS.items():
             found = of(runs, method, task)
             seconds, memory = values(found, "cpu_seconds"), values(found, "peak_rss_mb")
             largest = f"{max(memory):.0f}" if memory else "missing"
             body.append([title, name, mean_std(seconds, 0), largest])
-    return table(["maze", "method", "CPU seconds", "largest peak memory, MB"], body)
+    return table(["task", "method", "CPU seconds", "largest peak memory, MB"], body)
 
 
 def paper(runs: Rows, curves: Rows) -> str:
@@ -97,14 +108,14 @@ def paper(runs: Rows, curves: Rows) -> str:
 def tests(runs: Rows, curves: Rows) -> str:
     """Welch's t-test of LEADS against each control."""
     body = []
-    for task, title in TASKS.items():
+    for task, title in (TASKS | ROBOTS).items():
         for method, name in list(METHODS.items())[1:]:
             cells = []
             for number in NUMBERS:
                 ours, theirs = values(of(runs, ("leads", ""), task), number), values(of(runs, method, task), number)
                 cells.append(_p_value(ours, theirs))
             body.append([title, name, *cells])
-    return table(["maze", "LEADS against", *NUMBERS.values()], body)
+    return table(["task", "LEADS against", *NUMBERS.values()], body)
 
 
 def _p_value(ours: list[float], theirs: list[float]) -> str:
@@ -122,11 +133,11 @@ def every_run(runs: Rows, curves: Rows) -> str:
     """Every run of LEADS and the pink control on its own."""
     columns = ["seed", "samples", *NUMBERS, "reach", "cpu_seconds", "peak_rss_mb"]
     body = []
-    for task, title in TASKS.items():
+    for task, title in (TASKS | ROBOTS).items():
         for method, name in list(METHODS.items())[:2]:
             for row in sorted(of(runs, method, task), key=lambda row: int(row["seed"])):
                 body.append([title, name, *(row[column] or "-" for column in columns)])
-    return table(["maze", "method", *columns], body)
+    return table(["task", "method", *columns], body)
 
 
 def ablation(runs: Rows, curves: Rows) -> str:
@@ -147,6 +158,7 @@ def ablation(runs: Rows, curves: Rows) -> str:
 
 TABLES: dict[str, Callable[[Rows, Rows], str]] = {
     "summary": summary,
+    "robots": robots,
     "cost": cost,
     "paper": paper,
     "tests": tests,

@@ -16,11 +16,12 @@ def follow(agent: leads.Agent, skill: int) -> np.ndarray:
     """The path of a skill's mean actions in the task's Gymnasium environment."""
     environment = agent.task.make()
     observation, _ = environment.reset()
-    path, done = [observation], False
-    while not done:
+    path = [observation]
+    for _ in range(agent.task.horizon):
         observation, _, terminated, truncated, _ = environment.step(agent.act(observation, skill))
         path.append(observation)
-        done = terminated or truncated
+        if terminated or truncated:
+            break
     environment.close()
     return np.stack(path)
 

@@ -67,3 +67,11 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "random"
     with _quick_compilation():
         return leads.train(task="maze-easy", method="random", samples=2000, out=out, n_episode=2)
+
+
+@pytest.fixture(scope="session")
+def finger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of LEADS on a robot, of a few epochs; copy it before changing it."""
+    out = tmp_path_factory.mktemp("runs") / "finger"
+    with _quick_compilation():
+        return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3})

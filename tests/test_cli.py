@@ -1,5 +1,6 @@
 """The command line as users meet it: help, bad input, unusual words."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,13 @@ def test_train_and_skills_from_the_command_line(tmp_path):
     assert {"skills.gif", "skills.mp4", "skills.csv"} <= {
         path.name for path in (tmp_path / "run" / "figures").iterdir()
     }
+
+
+def test_a_list_may_begin_with_a_minus_sign(tmp_path, capsys):
+    out = tmp_path / "run"
+    common = ["train", "--task", "gym:Pendulum-v1", "--method", "random", "--n-episode", "1", "--samples", "10"]
+    box = ["--features", "0,2", "--low", "-1,-8", "--high", "1,8", "--horizon", "5"]
+    main([*common, *box, "--out", str(out), "--no-figures"])
+    options = json.loads((out / "config.json").read_text())["options"]
+    assert options == {"features": [0, 2], "low": [-1.0, -8.0], "high": [1.0, 8.0], "horizon": 5}
+    assert "every episode here begins as reset(seed=0) does" in capsys.readouterr().out

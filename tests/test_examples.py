@@ -54,3 +54,14 @@ def test_use_a_skill_follows_every_skill(tiny_run):
     assert re.findall(r"^skill (\d): +\d+ steps to \([+-]\d\.\d\d, [+-]\d\.\d\d\)", run.stdout, re.MULTILINE) == list(
         "012345"
     )
+
+
+def test_own_environment_teaches_its_boat_skills():
+    command = [sys.executable, str(EXAMPLES / "own_environment.py"), "2000"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert "the lake: its starts differ from reset to reset" in run.stdout
+    assert len(re.findall(r"^skill \d goes to \([+-]\d\.\d\d, [+-]\d\.\d\d\)$", run.stdout, re.MULTILINE)) == 6
+    assert {Path(path).stem for path in re.findall(r"^figure (.*)$", run.stdout, re.MULTILINE)} >= {
+        "skills", "skills_features", "coverage", "measure", "uncertainty"
+    }  # fmt: skip

@@ -2,12 +2,25 @@
 
 from leads.agent import Agent, load
 from leads.errors import UserError
+from leads.report.figures import write_figures
 from leads.tasks import make_task
-from leads.tasks.gymnasium_maze import register
+from leads.tasks.gymnasium import environment_task
 from leads.tasks.maze import Maze
+from leads.tasks.registration import register
 from leads.tasks.task import Task
 from leads.training.train import resume, train
 
-__all__ = ["Agent", "Maze", "Task", "UserError", "load", "make_task", "resume", "train"]
+__all__ = [
+    "Agent",
+    "Maze",
+    "Task",
+    "UserError",
+    "environment_task",
+    "load",
+    "make_task",
+    "resume",
+    "train",
+    "write_figures",
+]
 
 register()

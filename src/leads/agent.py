@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from leads.errors import UserError
 from leads.methods.leads import Leads
 from leads.rollouts.episodes import Episodes
+from leads.tasks.task import Task
 from leads.training.run import Run
 from leads.training.train import Rollout, evaluation_rollout, initial_state
 
@@ -17,10 +18,10 @@ from leads.training.train import Rollout, evaluation_rollout, initial_state
 class Agent:
     """The skills of a run: act with one, roll one out, ask where one leads."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: Run, task: Task | None = None):
         config = run.config()
         self.run = run
-        self.task = config.make_task()
+        self.task = config.make_task(task)
         self.method = config.make_method(self.task)
         self.n_skill: int = self.method.config.n_skill
         self.epoch, state = run.restore(initial_state(self.task, self.method, jax.random.key(config.seed)))
@@ -69,6 +70,6 @@ class Agent:
             raise UserError(f"skill: {skill} is unknown; allowed are 0 to {self.n_skill - 1}")
 
 
-def load(run_dir: str | Path) -> Agent:
-    """The agent that a run directory holds."""
-    return Agent(Run.open(Path(run_dir)))
+def load(run_dir: str | Path, task: Task | None = None) -> Agent:
+    """The agent that a run directory holds; a `task` that was made in Python has to be given again."""
+    return Agent(Run.open(Path(run_dir)), task)

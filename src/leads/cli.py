@@ -6,9 +6,10 @@ import os
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import argparse
+import re
 import sys
 from pathlib import Path
-from typing import Any, NoReturn, get_args, get_type_hints
+from typing import Any, NoReturn, get_type_hints
 
 from leads import fields
 from leads.agent import load
@@ -16,17 +17,17 @@ from leads.compilation import keep_compiled_programs
 from leads.errors import UserError
 from leads.methods import METHODS, config_class
 from leads.progress import Progress
+from leads.report.diagnosis import write_diagnosis
 from leads.report.figures import write_figures
 from leads.report.video import write_skills
-from leads.tasks import TASKS
-from leads.tasks.maze import OnWall
+from leads.tasks import TASKS, TaskOptions
 from leads.training.run import Run
 from leads.training.train import resume, train
 
 
 def main(argv: list[str] | None = None) -> None:
     """Runs a command; bad input is one line on stderr and exit code 2."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = _with_signs(sys.argv[1:] if argv is None else argv)
     try:
         arguments = _parser(argv).parse_args(argv)
         keep_compiled_programs()
@@ -42,16 +43,17 @@ def main(argv: list[str] | None = None) -> None:
 def train_command(arguments: argparse.Namespace) -> None:
     """Teaches skills and draws what they do."""
     given = {name: value for name, value in vars(arguments).items() if value is not None and name != "command"}
-    every, draw = given.pop("checkpoint_every", 10), given.pop("figures")
+    draw = given.pop("figures")
+    how = {name: given.pop(name) for name in ("checkpoint_every", "threads") if name in given}
     others = given.keys() - {"resume"}
     if arguments.resume is not None and others:
         raise UserError(f"resume: goes with no other option of a run, but got {', '.join(sorted(others))}")
     with Progress() as progress:
         try:
             if arguments.resume is not None:
-                directory = resume(arguments.resume, every, report=progress)
+                directory = resume(arguments.resume, report=progress, **how)
             else:
-                directory = train(checkpoint_every=every, report=progress, **given)
+                directory = train(report=progress, **how, **given)
         except KeyboardInterrupt:
             if progress.run is not None:
                 print(f"leads: continue with: leads train --resume {progress.run}", file=sys.stderr)
@@ -75,8 +77,27 @@ def skills_command(arguments: argparse.Namespace) -> None:
 
 def figures_command(arguments: argparse.Namespace) -> None:
     """Draws a run's figures again."""
-    for path in write_figures(arguments.run_dir):
+    for path in write_figures(load(arguments.run_dir)):
         print(f"figure {path}")
+
+
+def diagnose_command(arguments: argparse.Namespace) -> None:
+    """Compares the measure that a run has learnt with where its skills really go."""
+    for line in write_diagnosis(
+        load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes
+    ):
+        print(line)
+
+
+def _with_signs(argv: list[str]) -> list[str]:
+    """`--low -1,-1` as `--low=-1,-1`, for a list that begins with a minus sign looks like an option."""
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1].startswith("--") and re.match(r"-[\d.]+,", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 class _Parser(argparse.ArgumentParser):
@@ -95,7 +116,9 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
 
     command = commands.add_parser("train", help=train_command.__doc__, description=train_command.__doc__)
     command.set_defaults(command=train_command)
-    command.add_argument("--task", metavar="NAME", help=f"{', '.join(TASKS)} or maze:FILE.json (default maze-hard)")
+    command.add_argument(
+        "--task", metavar="NAME", help=f"{', '.join(TASKS)}, maze:FILE.json or gym:ID (default maze-hard)"
+    )
     command.add_argument("--method", metavar="NAME", help=f"one of {', '.join(METHODS)} (default leads)")
     command.add_argument(
         "--samples", type=_number(int), metavar="N", help="environment steps (default: the task's budget)"
@@ -103,14 +126,16 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--seed", type=_number(int), metavar="N", help="default 0")
     command.add_argument("--out", type=Path, metavar="DIR", help="new run directory (default: one under runs/)")
     command.add_argument(
-        "--on-wall", metavar="WHAT", help=f"what a wall does: {' or '.join(get_args(OnWall))} (default terminate)"
+        "--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)"
     )
     command.add_argument(
-        "--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)"
+        "--threads", type=_number(int), metavar="N", help="threads that step simulators; a matter of speed (default 1)"
     )
     command.add_argument("--no-figures", dest="figures", action="store_false", help="draw nothing when done")
     command.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR, whose options are kept")
-    _add_fields(command, _method_of(argv))
+    _add_fields(command.add_argument_group("options of the task"), TaskOptions)
+    method = _method_of(argv)
+    _add_fields(command.add_argument_group(f"fields of {method}"), config_class(method))
 
     command = commands.add_parser("skills", help=skills_command.__doc__, description=skills_command.__doc__)
     command.set_defaults(command=skills_command)
@@ -123,6 +148,14 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command = commands.add_parser("figures", help=figures_command.__doc__, description=figures_command.__doc__)
     command.set_defaults(command=figures_command)
     command.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+
+    command = commands.add_parser("diagnose", help=diagnose_command.__doc__, description=diagnose_command.__doc__)
+    command.set_defaults(command=diagnose_command)
+    command.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    command.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN_DIR/figures)")
+    command.add_argument(
+        "--episodes", type=_number(int), default=50, metavar="N", help="episodes per skill (default 50)"
+    )
     return parser
 
 
@@ -133,17 +166,19 @@ def _method_of(argv: list[str]) -> str:
     return first.parse_known_args(argv)[0].method or "leads"
 
 
-def _add_fields(command: argparse.ArgumentParser, method: str) -> None:
-    config = config_class(method)
-    group = command.add_argument_group(f"fields of {method}")
+def _add_fields(group: Any, config: type) -> None:
+    """An option for every field that can be written in one word."""
     documents, hints = fields.docs(config), get_type_hints(config)
     for name, default in fields.defaults(config).items():
+        if not fields.is_word(hints[name]):
+            continue
         shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+        described = documents[name] if default is None else f"{documents[name]} (default {shown})"
         group.add_argument(
             f"--{name.replace('_', '-')}",
             type=_field(name, hints[name]),
             metavar="X",
-            help=f"{documents[name]} (default {shown})".replace("%", "%%"),
+            help=described.replace("%", "%%"),
         )
 
 

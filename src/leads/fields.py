@@ -23,6 +23,7 @@ def docs(cls: type) -> dict[str, str]:
 
 def parse(name: str, kind: Any, text: str) -> Any:
     """A value of type `kind` from the command line; tuples are written 256,128."""
+    kind = _given(kind)
     try:
         if get_origin(kind) is tuple:
             return tuple(get_args(kind)[0](part) for part in text.split(","))
@@ -31,6 +32,18 @@ def parse(name: str, kind: Any, text: str) -> Any:
     except ValueError as error:
         raise UserError(f"{name}: {text!r} is not {_described(kind)}") from error
     return text
+
+
+def is_word(kind: Any) -> bool:
+    """Whether a value can be written in one word of the command line."""
+    return get_origin(_given(kind)) is not dict
+
+
+def _given(kind: Any) -> Any:
+    """Of `X | None`, X."""
+    if get_origin(kind) in (Union, types.UnionType):
+        return next(option for option in get_args(kind) if option is not type(None))
+    return kind
 
 
 def build(cls: type, values: dict[str, Any]) -> Any:
@@ -66,6 +79,7 @@ def _fits(kind: Any, value: Any) -> bool:
 
 
 def _described(kind: Any) -> str:
+    kind = _given(kind)
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(map(str, get_args(kind)))
     if get_origin(kind) is tuple:

@@ -34,9 +34,8 @@ class Progress:
     def __call__(self, metrics: dict[str, Any]) -> None:
         if "run" in metrics:
             self.run = metrics["run"]
-            self.console.print(
-                f"run {self.run}\ncompiling; the first epoch takes longer", soft_wrap=True, highlight=False
-            )
+            lines = [f"run {self.run}", metrics["note"], "compiling; the first epoch takes longer"]
+            self.console.print("\n".join(filter(None, lines)), soft_wrap=True, highlight=False)
             return
         finished = metrics["samples"] >= metrics["budget"]
         if self.live is not None:
@@ -61,8 +60,8 @@ def _columns(metrics: dict[str, Any]) -> dict[str, str]:
         "epoch": str(metrics["epoch"]),
         "samples": f"{metrics['samples']:,}",
         "coverage": f"{metrics['coverage']:.0f}%",
-        "skill coverage": f"{metrics['skill_coverage']:.0f}%",
-        "distinctness": f"{metrics['distinctness']:.2f}",
+        "skill coverage": "-" if metrics["skill_coverage"] is None else f"{metrics['skill_coverage']:.0f}%",
+        "distinctness": "-" if metrics["distinctness"] is None else f"{metrics['distinctness']:.2f}",
         "samples/s": f"{metrics['samples_per_second']:,.0f}",
         "left": f"{minutes}:{seconds:02d}",
     }

@@ -24,8 +24,8 @@ N_EPISODE, HORIZON = 2048, 128
 MASS_TOLERANCE = 0.05
 
 FORMS = {
-    "classifier": (lambda key: Classifier(key, N_STATE, N_ACTION, N_SKILL, (64, 64)), 256),
-    "factorised": (lambda key: Factorised(key, N_STATE, N_ACTION, N_SKILL, (64,), embedding=16), 128),
+    "classifier": (lambda key: Classifier(key, N_STATE, N_ACTION, N_SKILL, N_STATE, (64, 64)), 256),
+    "factorised": (lambda key: Factorised(key, N_STATE, N_ACTION, N_SKILL, N_STATE, (64,), embedding=16), 128),
 }
 """Each form of the measure and the size of its batches; the factorised one makes all pairs of them."""
 

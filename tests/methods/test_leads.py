@@ -55,11 +55,12 @@ def test_without_averaging_the_learnt_skill_is_the_last_policy():
     jax.tree.map(np.testing.assert_array_equal, state.average, state.actor)
 
 
-@pytest.mark.parametrize("offset", [1.0, 30.0])
+@pytest.mark.parametrize("offset, out_of_reach", [(1.0, 0.0), (30.0, 0.0), (30.0, 0.5)])
 @pytest.mark.parametrize("objective", ["leads", "lower_bound", "lower_bound_diversity"])
-def test_the_objective_is_the_printed_one(objective, offset):
+def test_the_objective_is_the_printed_one(objective, offset, out_of_reach):
     """G by NumPy from m = exp f of every skill's action, for the very draws that the method makes."""
-    method, state, episodes = made(objective=objective, offset=offset, entropy=0.3, target_entropy=0.7)
+    numbers = {"offset": offset, "out_of_reach": out_of_reach, "entropy": 0.3, "target_entropy": 0.7}
+    method, state, episodes = made(objective=objective, **numbers)
     targets = jax.random.uniform(jax.random.key(5), state.targets.shape, minval=-1.0)
     state = eqx.tree_at(lambda s: s.targets, state, targets)
     seen = {}
@@ -78,7 +79,7 @@ def test_the_objective_is_the_printed_one(objective, offset):
 
     skill = np.asarray(jax.random.randint(jax.random.split(jax.random.key(3), 5)[0], (24,), 0, 6))
     m = np.exp(np.asarray(seen["f"], np.float64))
-    own = m[np.arange(24), skill]
+    own = m[np.arange(24), skill] + out_of_reach
     g = np.log(own) if objective == "lower_bound" else np.log(own / (offset + m.sum(1)))
     assert float(parts["objective"]) == pytest.approx(g.mean(), abs=1e-4)
     assert float(total) == pytest.approx(

@@ -3,7 +3,6 @@ import dataclasses
 import itertools
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +12,7 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 import leads
-from leads.report import figures, style
+from leads.report import figures, planes, style
 from leads.rollouts.episodes import Episodes
 from leads.training.evaluation import EVALUATION_EPISODES
 from leads.training.run import Run
@@ -42,6 +41,13 @@ def run_copy(tiny_run, tmp_path) -> Path:
     return Path(shutil.copytree(tiny_run, tmp_path / "run", ignore=shutil.ignore_patterns("figures")))
 
 
+@pytest.fixture
+def open_agent(agent):
+    """The agent on a task of two features that is not a maze, with the same states."""
+    agent.task = dataclasses.replace(agent.task, walls=None, feature_names=("left", "up"), high=np.array([1.0, 2.0]))
+    return agent
+
+
 def panels(figure) -> list[Axes]:
     """The axes named after a skill."""
     return [axes for axes in figure.axes if axes.get_title().startswith("skill ")]
@@ -65,7 +71,7 @@ def assert_is_a_picture(path: Path) -> None:
 
 
 def test_a_run_has_five_figures(run_copy):
-    written = figures.write_figures(run_copy)
+    written = figures.write_figures(leads.load(run_copy))
     names = ["skills", "coverage", "visited", "measure", "uncertainty"]
     assert written == [run_copy / "figures" / f"{name}.png" for name in names]
     assert len(list((run_copy / "figures").iterdir())) == 2 * len(names)
@@ -75,7 +81,7 @@ def test_a_run_has_five_figures(run_copy):
 
 def test_the_control_has_no_figures_of_what_it_does_not_learn(random_run, tmp_path):
     copy = Path(shutil.copytree(random_run, tmp_path / "run"))
-    written = figures.write_figures(copy)
+    written = figures.write_figures(leads.load(copy))
     assert [path.stem for path in written] == ["skills", "coverage", "visited"]
     for path in written:
         assert_is_a_picture(path)
@@ -83,7 +89,7 @@ def test_the_control_has_no_figures_of_what_it_does_not_learn(random_run, tmp_pa
 
 def test_figures_of_no_run_are_a_user_error(tmp_path):
     with pytest.raises(leads.UserError, match="is not a run directory"):
-        figures.write_figures(tmp_path)
+        figures.write_figures(leads.load(tmp_path))
     assert not any(tmp_path.iterdir())
 
 
@@ -95,13 +101,13 @@ def test_a_place_that_cannot_be_written_is_a_user_error(tmp_path):
 
 def test_the_same_figure_has_the_same_bytes(agent, episodes, tmp_path):
     for name in "ab":
-        style.save(figures.skills_figure(agent, episodes, None), tmp_path, name)
+        style.save(figures.skills_figure(agent, episodes, None, planes.maze_plane(agent.task)), tmp_path, name)
     for kind in ("png", "pdf"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
 
 
 def test_skills_are_drawn_as_they_were_rolled_out(agent, episodes):
-    figure = figures.skills_figure(agent, episodes, None)
+    figure = figures.skills_figure(agent, episodes, None, planes.maze_plane(agent.task))
     targets = np.asarray(agent.method.targets(agent.state))
     assert len(panels(figure)) == agent.n_skill
     for skill, axes in enumerate(panels(figure)):
@@ -117,7 +123,7 @@ def test_skills_are_drawn_as_they_were_rolled_out(agent, episodes):
 
 def test_the_title_has_the_runs_numbers(agent, episodes):
     last = agent.run.metrics()[-1]
-    figure = figures.skills_figure(agent, episodes, last)
+    figure = figures.skills_figure(agent, episodes, last, planes.maze_plane(agent.task))
     title = figure.texts[0].get_text()
     assert title.startswith(f"leads on maze-u, {last['samples']:,} samples:")
     for name in ("coverage", "skill_coverage"):
@@ -134,7 +140,7 @@ def test_a_users_maze_is_called_after_its_file(agent):
 
 
 def test_the_measure_is_drawn_where_it_is(agent):
-    figure = figures.measure_figure(agent)
+    figure = figures.measure_figure(agent, planes.maze_plane(agent.task))
     for skill, axes in enumerate(panels(figure)):
         image = np.asarray(axes.images[0].get_array())
         assert image.min() == 0 and image.max() == 1
@@ -149,7 +155,7 @@ def test_the_measure_is_drawn_where_it_is(agent):
 
 
 def test_uncertainty_is_scaled_and_has_the_target(agent):
-    figure = figures.uncertainty_figure(agent)
+    figure = figures.uncertainty_figure(agent, planes.maze_plane(agent.task))
     targets = np.asarray(agent.method.targets(agent.state))
     for skill, axes in enumerate(panels(figure)):
         image = axes.images[0].get_array()
@@ -160,7 +166,7 @@ def test_uncertainty_is_scaled_and_has_the_target(agent):
 
 
 def test_visited_cells_are_drawn_where_they_are(agent, episodes):
-    axes = figures.visited_figure(agent, episodes).axes[0]
+    axes = figures.visited_figure(agent, episodes, planes.maze_plane(agent.task)).axes[0]
     image = np.asarray(axes.images[0].get_array())
     bins = agent.task.fine_bins
     assert image.mean() * 100 == pytest.approx(agent.run.metrics()[-1]["coverage_fine"], abs=1e-4)
@@ -169,7 +175,7 @@ def test_visited_cells_are_drawn_where_they_are(agent, episodes):
 
 
 def test_visits_now_are_shares_of_the_episodes_steps(agent, episodes):
-    axes = figures.visited_figure(agent, episodes).axes[1]
+    axes = figures.visited_figure(agent, episodes, planes.maze_plane(agent.task)).axes[1]
     image = np.ma.filled(axes.images[0].get_array(), 0)
     real = np.arange(agent.task.horizon) < np.asarray(episodes.lengths)[..., None]
     x, y = np.asarray(episodes.states)[:, :, 1:][real].T
@@ -202,34 +208,135 @@ def test_lines_after_the_checkpoint_are_not_drawn(agent, run_copy):
     assert figures.metrics_of(agent) == before
 
 
-def test_a_task_without_walls_is_drawn_by_its_principal_components(agent, run_copy, monkeypatch):
-    agent.run, agent.task = Run.open(run_copy), dataclasses.replace(agent.task, walls=None)
+def test_a_task_of_two_features_is_drawn_by_components_and_features(open_agent, run_copy, monkeypatch):
+    open_agent.run = Run.open(run_copy)
+    monkeypatch.setattr(figures, "load", lambda run_dir: open_agent)
+    written = figures.write_figures(leads.load(run_copy))
+    names = ["skills", "skills_features", "coverage", "visited"]
+    names += ["measure", "measure_features", "uncertainty", "uncertainty_features"]
+    assert [path.stem for path in written] == names
+    for path in written:
+        assert_is_a_picture(path)
+
+
+def test_a_task_of_three_features_is_drawn_by_components_and_pairs(finger_run, tmp_path):
+    written = figures.write_figures(leads.load(shutil.copytree(finger_run, tmp_path / "run")))
+    assert [path.stem for path in written] == ["skills", "skills_features", "coverage", "measure", "uncertainty"]
+    for path in written:
+        assert_is_a_picture(path)
+
+
+def test_a_task_of_one_feature_is_drawn_by_components_only(agent, run_copy, monkeypatch):
+    task = dataclasses.replace(agent.task, walls=None, counted=(0,))
+    agent.run, agent.task, agent.visited_fine = Run.open(run_copy), task, agent.visited_fine[: task.fine_bins]
     monkeypatch.setattr(figures, "load", lambda run_dir: agent)
-    written = figures.write_figures(run_copy)
-    assert [path.stem for path in written] == ["skills", "coverage"]
-    assert_is_a_picture(written[0])
+    written = figures.write_figures(leads.load(run_copy))
+    assert [path.stem for path in written] == ["skills", "coverage", "measure", "uncertainty"]
+
+
+def test_a_control_without_walls_has_no_figures_of_what_it_does_not_learn(random_run, tmp_path, monkeypatch):
+    agent = leads.load(shutil.copytree(random_run, tmp_path / "run"))
+    agent.task = dataclasses.replace(agent.task, walls=None)
+    monkeypatch.setattr(figures, "load", lambda run_dir: agent)
+    written = figures.write_figures(leads.load(tmp_path / "run"))
+    assert [path.stem for path in written] == ["skills", "skills_features", "coverage", "visited"]
+
+
+def test_features_are_drawn_in_their_box_with_names_and_ticks(open_agent, episodes):
+    [plane] = planes.feature_planes(open_agent)
+    figure = figures.skills_figure(open_agent, episodes, None, plane)
+    large, *alone = figure.axes
+    assert (large.get_xlabel(), large.get_ylabel()) == ("left", "up")
+    assert len(large.get_xticks()) > 2 and len(large.get_yticks()) > 2
+    for axes in (large, *alone):
+        assert axes.get_xlim() == (-1, 1) and axes.get_ylim() == (-1, 2)
+        shade = np.asarray(axes.images[0].get_array())
+        np.testing.assert_array_equal(shade.T.reshape(-1), open_agent.visited_fine)
+        assert list(axes.images[0].get_extent()) == [-1, 1, -1, 2]
+    assert not any(len(axes.get_xticks()) for axes in alone)
+    for skill, axes in enumerate(panels(figure)):
+        for path, states, length in zip(paths_in(axes), episodes.states[skill], episodes.lengths[skill], strict=True):
+            np.testing.assert_allclose(path, states[: length + 1])
+
+
+def test_pairs_of_features_are_seen_from_three_sides(finger_run):
+    agent = leads.load(finger_run)
+    done = agent.episodes(2)
+    sides = planes.feature_planes(agent)
+    figure = figures.pairs_figure(agent, done, None, sides)
+    named = [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes]
+    assert named == list(itertools.combinations(agent.task.feature_names, 2))
+    visited = agent.visited_fine.reshape(3 * (agent.task.fine_bins,))
+    features = np.asarray(agent.task.features(done.states))
+    for axes, plane, pair in zip(figure.axes, sides, [(0, 1), (0, 2), (1, 2)], strict=True):
+        [hidden] = {0, 1, 2} - set(pair)
+        np.testing.assert_array_equal(np.asarray(axes.images[0].get_array()).T, visited.any(axis=hidden))
+        np.testing.assert_allclose(plane.project(np.asarray(done.states)), features[..., list(pair)])
+        assert axes.get_xlim() == (agent.task.low[pair[0]], agent.task.high[pair[0]])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["skill 0", "skill 1", "skill 2"]
+
+
+@pytest.mark.parametrize("where", ["components", "features"])
+def test_archived_states_have_the_colours_of_what_was_learnt(open_agent, episodes, where):
+    archived = np.asarray(open_agent.state.archive.states)
+    [plane] = planes.feature_planes(open_agent)
+    if where == "components":
+        plane = planes.component_plane(planes.principal_components(episodes), archived)
+    targets = np.asarray(open_agent.method.targets(open_agent.state))
+    expected = {
+        figures.measure_figure: [open_agent.measure(open_agent.task.start, archived, skill) for skill in range(6)],
+        figures.uncertainty_figure: np.asarray(open_agent.method.uncertainty(open_agent.state, archived)),
+    }
+    for draw, values in expected.items():
+        for skill, axes in enumerate(panels(draw(open_agent, plane))):
+            [drawn] = axes.collections
+            low, high = np.min(values[skill]), np.max(values[skill])
+            by_place = {
+                tuple(place): value for place, value in zip(plane.project(archived), values[skill], strict=True)
+            }
+            found = np.asarray([by_place[tuple(place)] for place in np.asarray(drawn.get_offsets())])
+            np.testing.assert_allclose(drawn.get_array(), (found - low) / (high - low), atol=1e-5)
+            assert np.all(np.diff(drawn.get_array()) >= 0), "the highest lie on top"
+            marked = [line.get_xydata()[0] for line in axes.lines]
+            np.testing.assert_allclose(marked[0], plane.mark(open_agent.task.start))
+            if draw is figures.uncertainty_figure:
+                np.testing.assert_allclose(marked[1], plane.mark(targets[skill]))
+
+
+def test_marks_stay_in_the_panel_and_paths_do_not_cross_it_where_an_angle_turns_over():
+    plane = planes.Plane(np.asarray, np.array([-1.0, -3.0]), np.array([1.0, 3.0]))
+    np.testing.assert_array_equal(plane.mark(np.array([0.5, 9.0])), [0.5, 3.0])
+    path = np.array([[0.0, 2.8], [0.1, 2.9], [0.1, -2.9], [0.2, -2.8]])
+    before, after = plane.lines(path)
+    np.testing.assert_array_equal(before, path[:2])
+    np.testing.assert_array_equal(after, path[2:])
+    [whole] = plane.lines(path[:2])
+    np.testing.assert_array_equal(whole, path[:2])
+
+
+def test_features_without_names_are_numbered(agent):
+    assert planes.feature_name(dataclasses.replace(agent.task, feature_names=()), 1) == "feature 1"
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-def test_projection_keeps_what_varies_most(size):
-    axis = np.zeros(size)
-    axis[-1] = 3.0
-    states = np.random.default_rng(0).normal(0, 0.01, (2, 3, 6, size)) + np.linspace(-1, 1, 6)[:, None] * axis + 5
+def test_projection_keeps_what_varies_together_whatever_its_scale(size):
+    axis = 10.0 ** np.arange(size)
+    time = np.linspace(-1, 1, 6)[:, None]
+    states = 5 + axis * (time + np.random.default_rng(0).normal(0, 0.01, (2, 3, 6, size)))
     lengths = np.full((2, 3), 4)
-    agent = SimpleNamespace(task=SimpleNamespace(walls=None, state_size=size))
     done = Episodes(jnp.asarray(states), jnp.zeros((2, 3, 5, 1)), jnp.asarray(lengths), jnp.ones((2, 3), bool))
-    project = figures.projection(agent, done)
+    project = planes.principal_components(done)
     points = project(states[:, :, :5])
     assert points.shape == (2, 3, 5, 2)
-    centred = states[:, :, :5, -1] - states[:, :, :5, -1].mean()
-    np.testing.assert_allclose(points[..., 0], centred, atol=0.05)
-    assert np.abs(points[..., 1]).max() < 0.1
+    expected = np.broadcast_to((time[:5, 0] - time[:5, 0].mean()) / time[:5, 0].std(), (2, 3, 5)) * size**0.5
+    np.testing.assert_allclose(points[..., 0], expected, atol=0.15)
+    assert np.abs(points[..., 1]).max() < 0.15
 
 
-def test_states_that_never_move_are_drawn_too(agent, episodes):
-    agent.task = dataclasses.replace(agent.task, walls=None)
+def test_states_that_never_move_are_drawn_too(open_agent, episodes):
     still = dataclasses.replace(episodes, states=jnp.zeros_like(episodes.states) + 0.5)
-    figures.skills_figure(agent, still, None).canvas.draw()
+    plane = planes.component_plane(planes.principal_components(still), still.states)
+    figures.skills_figure(open_agent, still, None, plane).canvas.draw()
 
 
 @pytest.mark.parametrize("n_skill", [1, 2, 3, 5, 6, 12, 20])

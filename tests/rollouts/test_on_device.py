@@ -45,7 +45,7 @@ def test_a_maze_step_by_step(on_wall, monkeypatch):
     """Against the same noise and dynamics in a Python loop."""
     noise, asked = np.random.default_rng(0).normal(size=(3, 2, 200, 2)).astype(np.float32), []
     monkeypatch.setattr(on_device, "coloured_noise", lambda *arguments: asked.append(arguments[1:]) or noise)
-    task, key = make_task("maze-hard", on_wall), jax.random.key(5)
+    task, key = make_task("maze-hard", on_wall=on_wall), jax.random.key(5)
     assert task.step is not None
     step = jax.jit(task.step)
     act = lambda s, skill, noise: jnp.tanh(noise + skill[..., None] - 1)

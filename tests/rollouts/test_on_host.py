@@ -137,7 +137,7 @@ def test_one_call_of_the_policy_a_step_and_one_compilation_for_all(monkeypatch):
 
 @pytest.mark.parametrize("on_wall, colour", [("terminate", "pink"), ("stop", "white")])
 def test_a_maze_on_the_host_is_the_maze_on_the_device_to_the_last_bit(on_wall, colour):
-    task, key = make_task("maze-hard", on_wall), jax.random.key(7)
+    task, key = make_task("maze-hard", on_wall=on_wall), jax.random.key(7)
 
     def act(actor, s, skill, noise):
         return squashed_gaussian.sample(*actor(s, jax.nn.one_hot(skill, 3)), 3 * noise)
@@ -149,3 +149,50 @@ def test_a_maze_on_the_host_is_the_maze_on_the_device_to_the_last_bit(on_wall, c
         assert on_host_leaf.dtype == on_device_leaf.dtype and on_host_leaf.shape == on_device_leaf.shape
         assert np.array_equal(on_host_leaf, on_device_leaf)
     assert np.any(device.terminated) == (on_wall == "terminate")
+
+
+# Threads
+
+
+def wild(actor, s, skill, noise):
+    return squashed_gaussian.sample(*actor(s, jax.nn.one_hot(skill, 3)), 2 * noise)
+
+
+def rolled_out_by(threads: int, task: Task, actor: Actor, **options) -> dict[str, np.ndarray]:
+    episodes = on_host.rollout(task, Partial(wild, actor), 3, 3, "white", jax.random.key(5), threads=threads, **options)
+    return {name: np.asarray(value) for name, value in vars(episodes).items()}
+
+
+@pytest.mark.parametrize("name", ["finger", "fetch-reach"])
+def test_robots_stepped_by_any_number_of_threads_give_the_same_episodes(name):
+    task = replace(make_task(name), horizon=8)
+    actor = Actor(jax.random.key(1), task.state_size, 3, task.action_size, (16,))
+    alone = rolled_out_by(1, task, actor)
+    assert len(np.unique(alone["states"][:, :, -1].reshape(9, -1), axis=0)) == 9  # no two episodes are alike
+    assert np.array_equal(alone["states"][:, :, 0], np.broadcast_to(task.start, (3, 3, task.state_size)))
+    kept = [task.make() for _ in range(9)]
+    for threads in (2, 3, 3, 20):
+        together = rolled_out_by(threads, task, actor, environments=kept)
+        assert all(np.array_equal(together[field], alone[field]) for field in alone)
+
+
+def test_episodes_that_end_early_are_the_same_with_threads():
+    for threads in (1, 2, 3):
+        lines = Lines()
+        episodes = on_host.rollout(lines.task(), constant_speed, 3, 2, "white", jax.random.key(0), threads=threads)
+        assert episodes.lengths.tolist() == [[3, 3], [4, 4], [4, 4]]
+        assert episodes.terminated.tolist() == [[True, True], [True, True], [False, False]]
+        assert [line.steps for line in lines.made] == [3, 3, 4, 4, 4, 4]
+        assert all(line.closed and len(line.seeds) == 1 for line in lines.made)
+
+
+def test_what_goes_wrong_in_a_thread_is_not_lost():
+    lines = Lines()
+
+    class Broken(Line):
+        def step(self, action):
+            raise RuntimeError("out of paper")
+
+    task = replace(lines.task(), make=Broken)
+    with pytest.raises(RuntimeError, match="out of paper"):
+        on_host.rollout(task, constant_speed, 3, 2, "white", jax.random.key(0), threads=2)

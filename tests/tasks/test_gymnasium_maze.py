@@ -10,8 +10,9 @@ from gymnasium.utils.env_checker import check_env
 
 from leads.errors import UserError
 from leads.rollouts import on_device
-from leads.tasks.gymnasium_maze import MARGIN, SIZE, MazeEnv, register
+from leads.tasks.gymnasium_maze import MARGIN, SIZE, MazeEnv
 from leads.tasks.maze import MAZES, Maze, maze_task
+from leads.tasks.registration import register
 
 register()
 SHIPPED = {"leads/MazeEasy-v0": "easy", "leads/MazeU-v0": "u", "leads/MazeHard-v0": "hard"}

@@ -201,7 +201,7 @@ def test_no_episode_crosses_a_wall(maze, on_wall, monkeypatch):
 
 
 def step(name, s, a, on_wall="terminate"):
-    dynamics = make_task(name, on_wall).step
+    dynamics = make_task(name, on_wall=on_wall).step
     assert dynamics is not None
     there, terminal = dynamics(jnp.asarray(s, jnp.float32), jnp.asarray(a, jnp.float32))
     return np.asarray(there).tolist(), bool(terminal)
@@ -358,5 +358,5 @@ def test_a_start_just_off_a_wall_is_fine():
 def test_unknown_choices():
     with pytest.raises(UserError, match=r"^on_wall: 'bounce' is unknown; allowed are terminate, stop$"):
         maze_task(MAZES["easy"], "maze-easy", "bounce")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match=r"^task: 'maze-w' is unknown; allowed are maze-easy, maze-u, maze-hard and"):
+    with pytest.raises(UserError, match=r"^task: 'maze-w' is unknown; allowed are maze-easy, maze-u, maze-hard,"):
         make_task("maze-w")

@@ -18,9 +18,10 @@ class Classifier(Measure):
         state_size: int,
         action_size: int,
         skill_size: int,
+        seen_size: int,
         hidden: tuple[int, ...] = (256, 128),
     ):
-        self.network = MLP(key, (2 * state_size + action_size + skill_size, *hidden, 1))
+        self.network = MLP(key, (state_size + action_size + seen_size + skill_size, *hidden, 1))
 
     def log_ratio(self, s1, a, z, s2):
         s2 = jnp.broadcast_to(s2, (*s1.shape[:-1], s2.shape[-1]))

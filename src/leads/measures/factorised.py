@@ -20,12 +20,13 @@ class Factorised(Measure):
         state_size: int,
         action_size: int,
         skill_size: int,
+        seen_size: int,
         hidden: tuple[int, ...] = (256, 128),
         embedding: int = 64,
     ):
         phi_key, psi_key = jax.random.split(key)
         self.phi = MLP(phi_key, (state_size + action_size + skill_size, *hidden, embedding))
-        self.psi = MLP(psi_key, (state_size, *hidden, embedding))
+        self.psi = MLP(psi_key, (seen_size, *hidden, embedding))
 
     def log_ratio(self, s1, a, z, s2):
         return jnp.sum(self.phi(jnp.concatenate([s1, a, z], -1)) * self.psi(s2), axis=-1)

@@ -7,7 +7,10 @@ from jaxtyping import Array, Float
 
 
 class Measure(eqx.Module):
-    """A network that estimates f; m = exp(f) is never formed where a log will do."""
+    """A network that estimates f; m = exp(f) is never formed where a log will do.
+
+    What it sees of s2 may be less than the state, such as the features that count.
+    """
 
     @abstractmethod
     def log_ratio(
@@ -15,7 +18,7 @@ class Measure(eqx.Module):
         s1: Float[Array, "*batch state"],
         a: Float[Array, "*batch action"],
         z: Float[Array, "*batch skill"],
-        s2: Float[Array, "*#batch state"],
+        s2: Float[Array, "*#batch seen"],
     ) -> Float[Array, "*batch"]:
         """f row by row; `s2` may broadcast."""
 
@@ -25,7 +28,7 @@ class Measure(eqx.Module):
         s1: Float[Array, "n state"],
         a: Float[Array, "n action"],
         z: Float[Array, "n skill"],
-        s2: Float[Array, "m state"],
+        s2: Float[Array, "m seen"],
     ) -> Float[Array, "n m"]:
         """f of every (s1, a, z) with every s2."""
 
@@ -35,7 +38,7 @@ class Measure(eqx.Module):
         s1: Float[Array, "batch state"],
         a: Float[Array, "batch action"],
         z: Float[Array, "batch skill"],
-        positives: tuple[Float[Array, "batch state"], ...],
-        marginal: Float[Array, "batch state"],
+        positives: tuple[Float[Array, "batch seen"], ...],
+        marginal: Float[Array, "batch seen"],
     ) -> tuple[tuple[Float[Array, " batch"], ...], Float[Array, "batch negatives"]]:
         """f row by row with each of `positives`, and with as many draws s2 ~ p(s) as are cheap for this form."""

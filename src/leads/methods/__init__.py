@@ -1,5 +1,8 @@
 """The methods by name. A new method is one file here, its page in docs/methods and its line in METHODS."""
 
+import tomllib
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from leads.errors import UserError
@@ -15,6 +18,17 @@ def config_class(name: str) -> type:
     if name not in METHODS:
         raise UserError(f"method: {name!r} is unknown; allowed are {', '.join(METHODS)}")
     return METHODS[name][1]
+
+
+@cache
+def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
+    return tomllib.loads(resources.files("leads.methods").joinpath("settings.toml").read_text())
+
+
+def settings(method: str, task: Task) -> dict[str, Any]:
+    """The fields of a method whose defaults are others on this task (settings.toml)."""
+    of = _all_settings().get(method, {})
+    return (of.get("simulated", {}) if task.step is None else {}) | of.get(task.name, {})
 
 
 def make_method(name: str, config: Any, task: Task) -> Method:

@@ -17,6 +17,7 @@ from leads.measures.measure import Measure
 from leads.methods import targets
 from leads.nn import squashed_gaussian
 from leads.nn.networks import Actor
+from leads.nn.scaling import Scaling
 from leads.rollouts.archive import Archive
 from leads.rollouts.episodes import Episodes, draw_batch, draw_steps
 from leads.rollouts.noise import Colour
@@ -40,6 +41,8 @@ class LeadsConfig:
 
     measure: Literal["factorised", "classifier"] = "factorised"
     """Form of the measure: <phi(s1,a,z), psi(s2)> or one network on all (paper: classifier)."""
+    measure_of: Literal["features", "state"] = "features"
+    """What of s2 the measure sees: the task's features, scaled to their box, or the whole state (paper: state)."""
     measure_hidden: tuple[int, ...] = (128, 128)
     """Hidden layers of the measure's networks (paper: 256,128)."""
     measure_embedding: int = 64
@@ -94,6 +97,8 @@ class LeadsConfig:
     """eq:objective_function, or the earlier bounds eq:lower_bound, eq:lower_bound_diversity (paper: leads)."""
     offset: float = 30.0
     """The number beside the sum in the denominator of the objective; G saturates once m is far above it (paper: 1)."""
+    out_of_reach: float = 0.0
+    """The measure m(s1,s2,z) below which a target s2 teaches the policy in s1 nothing (paper: 0)."""
     policy_steps: int = 64
     """Gradient steps on the policy an epoch (paper: 16)."""
     policy_batch: int = 128
@@ -128,8 +133,9 @@ class LeadsConfig:
                 raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
         if not 0 <= self.policy_average < 1:
             raise UserError(f"policy_average: {self.policy_average} is not allowed; give a number from 0 to below 1")
-        if self.td_steps < 0:
-            raise UserError(f"td_steps: {self.td_steps} is not allowed; give a number from 0")
+        for name in ("td_steps", "out_of_reach"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number from 0")
         if not 0 < self.discount < 1:
             raise UserError(f"discount: {self.discount} is not allowed; give a number between 0 and 1")
         for name in ("mc_weight", "history_decay"):
@@ -158,6 +164,7 @@ class LeadsState(eqx.Module):
     measure_optimiser: optax.OptState
     targets: Float[Array, "skill archive state"]
     """Where delta(s|z) puts its mass; the first of each skill is s_t^z, the argmax of u."""
+    scaling: Scaling
     archive: Archive
     """The history: how much each skill has visited states spread over all that was visited."""
 
@@ -177,7 +184,8 @@ class Leads:
         c, task = self.config, self.task
         skill_key, actor_key, measure_key = jax.random.split(key, 3)
         actor = Actor(actor_key, task.state_size, c.skill_size, task.action_size, c.actor_hidden)
-        sizes = task.state_size, task.action_size, c.skill_size, c.measure_hidden
+        seen = len(task.low) if c.measure_of == "features" else task.state_size
+        sizes = task.state_size, task.action_size, c.skill_size, seen, c.measure_hidden
         if c.measure == "factorised":
             measure = Factorised(measure_key, *sizes, c.measure_embedding)
         else:
@@ -190,14 +198,19 @@ class Leads:
             actor_optimiser=self.actor_optimiser.init(eqx.filter(actor, eqx.is_array)),
             measure_optimiser=self.measure_optimiser.init(eqx.filter(measure, eqx.is_array)),
             targets=jnp.broadcast_to(self.start, (c.n_skill, c.n_archive, task.state_size)),
+            scaling=Scaling.of(task),
             archive=Archive.empty(c.archive_size, self.start, c.n_skill),
         )
 
     def act(self, state: LeadsState, s, skill, noise):
-        return squashed_gaussian.sample(*state.average(s, state.skills[skill]), noise)
+        return squashed_gaussian.sample(*state.average(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: LeadsState, s, skill, noise):
-        return squashed_gaussian.sample(*state.actor(s, state.skills[skill]), noise)
+        return squashed_gaussian.sample(*state.actor(state.scaling(s), state.skills[skill]), noise)
+
+    def seen(self, state: LeadsState, s2: Float[Array, "*batch state"]) -> Float[Array, "*batch seen"]:
+        """What of s2 the measure sees."""
+        return self.task.scaled_features(s2) if self.config.measure_of == "features" else state.scaling(s2)
 
     def targets(self, state: LeadsState) -> Float[Array, "skill state"]:
         """s_t^z, the target of every skill."""
@@ -206,6 +219,7 @@ class Leads:
     def update(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
         """Phases 2 to 4 of an epoch of Algorithm 1; phase 1, collecting, gave `episodes`, which are D_z."""
         keys = jax.random.split(key, 3)
+        state = eqx.tree_at(lambda s: s.scaling, state, state.scaling.seen(episodes), is_leaf=lambda x: x is None)
         state = self._archive(state, episodes)
         state, fitted = self._fit_measure(state, episodes, keys[0])
         visits = self.visits(state)
@@ -220,7 +234,7 @@ class Leads:
         c = self.config
         seen = episodes.states[:, :, 1:].reshape(-1, len(self.start))
         skill = jnp.repeat(jnp.arange(c.n_skill), len(seen) // c.n_skill)
-        archive = state.archive.offer(seen, skill, self.task.features, c.archive_admit)
+        archive = state.archive.offer(seen, skill, self.task.scaled_features, c.archive_admit)
         return eqx.tree_at(lambda s: s.archive, state, archive)
 
     def visits(self, state: LeadsState) -> Float[Array, "slot skill"]:
@@ -235,12 +249,13 @@ class Leads:
         c = self.config
         keys = jax.random.split(key, 3)
         batch = draw_batch(episodes, c.measure_batch, c.discount, c.futures, keys[0])
-        z = state.skills[batch.skill]
-        next_a = squashed_gaussian.sample(*state.actor(batch.next_s, z), jax.random.normal(keys[1], batch.a.shape))
-        marginal = self._draw_marginal(state, episodes, keys[2])
+        z, s, next_s = state.skills[batch.skill], state.scaling(batch.s), state.scaling(batch.next_s)
+        next_a = squashed_gaussian.sample(*state.actor(next_s, z), jax.random.normal(keys[1], batch.a.shape))
+        marginal = self.seen(state, self._draw_marginal(state, episodes, keys[2]))
         positives = (batch.next_s, batch.future_s) if on_policy else (batch.next_s,)
-        (following, *future), negative = measure.logits(batch.s, batch.a, z, positives, marginal)
-        _, later = state.measure.logits(batch.next_s, next_a, z, (), marginal)
+        positives = tuple(self.seen(state, s2) for s2 in positives)
+        (following, *future), negative = measure.logits(s, batch.a, z, positives, marginal)
+        _, later = state.measure.logits(next_s, next_a, z, (), marginal)
         loss = temporal_difference_loss(following, negative, later, batch.terminal, c.discount, c.after_end, c.td_cap)
         if on_policy:
             monte_carlo = monte_carlo_loss(future[0], negative, batch.future_is_real, c.after_end)
@@ -274,15 +289,21 @@ class Leads:
         self, state: LeadsState, s1: Float[Array, "*skill state"], s2: Float[Array, "n state"]
     ) -> Float[Array, "skill n"]:
         """f(s1, s2, z) with every skill's mean action; s1 is one state, or one for each skill."""
-        s1 = jnp.broadcast_to(s1, (self.config.n_skill, s2.shape[-1]))
+        return self.log_measure_of(state, s1, self.seen(state, s2))
+
+    def log_measure_of(
+        self, state: LeadsState, s1: Float[Array, "*skill state"], seen: Float[Array, "n seen"]
+    ) -> Float[Array, "skill n"]:
+        """The same for what the measure would see of states s2."""
+        s1 = state.scaling(jnp.broadcast_to(s1, (self.config.n_skill, self.task.state_size)))
         mean, log_std = state.actor(s1, state.skills)
         action = squashed_gaussian.sample(mean, log_std, jnp.zeros_like(mean))
-        return state.measure.pairs(s1, action, state.skills, s2)
+        return state.measure.pairs(s1, action, state.skills, seen)
 
     def uncertainty(self, state: LeadsState, s: Float[Array, "n state"]) -> Float[Array, "skill n"]:
         """u_t(s, z) of candidate states."""
         c, archive = self.config, state.archive
-        nearest = archive.nearest(s, self.task.features)
+        nearest = archive.nearest(s, self.task.scaled_features)
         if c.uncertainty == "balanced":
             now = self.log_measure(state, self.start, archive.states)
             visits = jnp.log(self.visits(state) + SMALLEST_VISIT).T
@@ -331,16 +352,18 @@ class Leads:
         else:
             s2 = episodes.states[skill, *draw_steps(episodes, skill, keys[2])]
         everyone = (c.policy_batch, c.n_skill)
-        s = jnp.broadcast_to(s1[:, None], (*everyone, s1.shape[-1]))
+        s = jnp.broadcast_to(state.scaling(s1)[:, None], (*everyone, s1.shape[-1]))
         z = jnp.broadcast_to(state.skills, (*everyone, c.skill_size))
         mean, log_std = actor(s, z)
         noise = jax.random.normal(keys[3], mean.shape)
-        f = state.measure.log_ratio(s, squashed_gaussian.sample(mean, log_std, noise), z, s2[:, None])
+        action = squashed_gaussian.sample(mean, log_std, noise)
+        f = state.measure.log_ratio(s, action, z, self.seen(state, s2)[:, None])
         own = jnp.take_along_axis(f, skill[:, None], axis=1)
         beside = jnp.concatenate([f, jnp.full_like(own, jnp.log(c.offset))], axis=1)
-        g = jnp.mean(own[:, 0] - (0.0 if c.objective == "lower_bound" else jax.nn.logsumexp(beside, axis=1)))
+        own = jnp.logaddexp(own[:, 0], jnp.log(c.out_of_reach))
+        g = jnp.mean(own - (0.0 if c.objective == "lower_bound" else jax.nn.logsumexp(beside, axis=1)))
         entropy = -jnp.mean(squashed_gaussian.log_prob(mean, log_std, noise))
-        there = actor(s2, state.skills[skill])
+        there = actor(state.scaling(s2), state.skills[skill])
         target_entropy = -jnp.mean(squashed_gaussian.log_prob(*there, jax.random.normal(keys[4], there[0].shape)))
         objective = g + c.entropy * entropy + c.target_entropy * target_entropy
         return objective, {"objective": g, "entropy": entropy, "target_entropy": target_entropy}

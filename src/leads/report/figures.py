@@ -1,6 +1,6 @@
 """Figures of one run: where its skills go, what it has learnt about them, and how it came to it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +8,32 @@ import jax.numpy as jnp
 import matplotlib
 import numpy as np
 from jaxtyping import Array, Float
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from leads.agent import Agent, load
+from leads.agent import Agent
 from leads.methods.leads import Leads
 from leads.report import style
+from leads.report.planes import (
+    Paths,
+    Plane,
+    Projection,
+    component_plane,
+    feature_planes,
+    principal_components,
+    real_paths,
+)
 from leads.rollouts.episodes import Episodes
 from leads.tasks.task import Task
 from leads.training.evaluation import EVALUATION_EPISODES, cells, counts
 
 GRID = 100
-"""Points a dimension at which the measure and the uncertainty are drawn."""
+"""Points a dimension at which the measure and the uncertainty are drawn in a maze."""
 BAND = 0.27
 """Inches above a panel, for its name."""
 HEAD = 0.4
@@ -30,26 +41,40 @@ HEAD = 0.4
 GAP = 0.14
 """Inches between panels, and around them."""
 
-Paths = list[list[np.ndarray]]
-"""A path [time, state] for every skill and episode."""
-Projection = Callable[[np.ndarray], np.ndarray]
-"""States [..., state] to points of a figure [..., 2]."""
 
-
-def write_figures(run_dir: Path) -> list[Path]:
-    """Draws a run from its directory alone, as PNG and PDF into its `figures`, and returns the PNGs' paths."""
-    agent = load(run_dir)
-    episodes = agent.episodes(EVALUATION_EPISODES)
-    metrics = metrics_of(agent)
-    figures = {"skills": skills_figure(agent, episodes, metrics[-1] if metrics else None)}
-    if metrics:
-        figures["coverage"] = coverage_figure(metrics)
-    if style.is_maze(agent.task):
-        figures["visited"] = visited_figure(agent, episodes)
-        if isinstance(agent.method, Leads):
-            figures["measure"] = measure_figure(agent)
-            figures["uncertainty"] = uncertainty_figure(agent)
+def write_figures(agent: Agent) -> list[Path]:
+    """Draws a run from its directory, as PNG and PDF into its `figures`, and returns the PNGs' paths."""
+    figures = dict(_figures(agent, agent.episodes(EVALUATION_EPISODES)))
     return [style.save(figure, agent.run.figures, name) for name, figure in figures.items()]
+
+
+def _figures(agent: Agent, episodes: Episodes) -> Iterator[tuple[str, Figure]]:
+    """Every figure that the task and the method have."""
+    metrics, components = metrics_of(agent), principal_components(episodes)
+    numbers = metrics[-1] if metrics else None
+    for where, planes in _planes(agent, components, episodes.states).items():
+        if len(planes) == 1:
+            yield f"skills{where}", skills_figure(agent, episodes, numbers, planes[0])
+        else:
+            yield f"skills{where}", pairs_figure(agent, episodes, numbers, planes)
+    if metrics:
+        yield "coverage", coverage_figure(metrics)
+    features = feature_planes(agent)
+    if len(features) == 1:
+        yield "visited", visited_figure(agent, episodes, features[0])
+    if isinstance(agent.method, Leads):
+        learnt = _planes(agent, components, agent.state.archive.states).items()
+        for name, draw in (("measure", measure_figure), ("uncertainty", uncertainty_figure)):
+            yield from ((f"{name}{where}", draw(agent, planes[0])) for where, planes in learnt if len(planes) == 1)
+
+
+def _planes(agent: Agent, components: Projection, states: Float[Array, "*n state"]) -> dict[str, list[Plane]]:
+    """The planes in which states are shown, by what they add to a figure's name; only a maze has but one."""
+    features, targets = feature_planes(agent), agent.method.targets(agent.state)
+    if style.is_maze(agent.task):
+        return {"": features}
+    marks = [agent.task.start, *([] if targets is None else [targets])]
+    return {"": [component_plane(components, states, *marks)]} | ({"_features": features} if features else {})
 
 
 def metrics_of(agent: Agent) -> list[dict[str, Any]]:
@@ -57,51 +82,64 @@ def metrics_of(agent: Agent) -> list[dict[str, Any]]:
     return [line for line in agent.run.metrics() if line["epoch"] <= agent.epoch]
 
 
-def skills_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | None) -> Figure:
+def skills_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | None, plane: Plane) -> Figure:
     """Paths of fresh episodes: all skills in one panel, and each skill alone."""
     rows, columns = style.rows_and_columns(agent.n_skill, 2 / 3)
     side = (5.4 - rows * BAND) / rows
     large = rows * (side + BAND) - BAND
-    figure = style.new_figure(large + columns * (side + GAP) + 3 * GAP, HEAD + BAND + large + GAP)
+    left, below = plane.margin
+    width = left + large + columns * (side + GAP) + 3 * GAP
+    figure = style.new_figure(width, HEAD + BAND + large + GAP + below)
     style.title(figure, _headline(agent, numbers))
-    paths, project = real_paths(episodes), projection(agent, episodes)
+    paths = real_paths(episodes, plane.project)
     everyone = range(agent.n_skill)
-    _skills_panel(style.place(figure, GAP, HEAD + BAND, large, large), agent, paths, project, everyone, 1.0)
+    axes = style.place(figure, GAP + left, HEAD + BAND, large, large)
+    _skills_panel(axes, agent, paths, plane, everyone, 1.0)
+    plane.name_axes(axes)
     for skill in everyone:
-        x = large + 3 * GAP + skill % columns * (side + GAP)
+        x = left + large + 3 * GAP + skill % columns * (side + GAP)
         y = HEAD + BAND + skill // columns * (side + BAND)
         axes = style.place(figure, x, y, side, side)
-        _skills_panel(axes, agent, paths, project, [skill], 0.6)
+        _skills_panel(axes, agent, paths, plane, [skill], 0.6)
         style.name_skill(axes, skill, style.palette(agent.n_skill)[skill])
     return figure
 
 
-def _skills_panel(axes, agent: Agent, paths: Paths, project: Projection, skills: Sequence[int], scale: float) -> None:
+def pairs_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | None, planes: Sequence[Plane]) -> Figure:
+    """Paths of fresh episodes of all skills in several planes, which show a space of more dimensions from its sides."""
+    side, legend = 3.0, 0.35
+    left, below = planes[0].margin
+    width = len(planes) * (left + side + GAP) + GAP
+    figure = style.new_figure(width, HEAD + side + below + legend + GAP)
+    style.title(figure, _headline(agent, numbers))
+    for i, plane in enumerate(planes):
+        axes = style.place(figure, GAP + left + i * (left + side + GAP), HEAD, side, side)
+        _skills_panel(axes, agent, real_paths(episodes, plane.project), plane, range(agent.n_skill), 0.7)
+        plane.name_axes(axes)
+    lines = [Line2D([], [], color=colour, linewidth=2.5) for colour in style.palette(agent.n_skill)]
+    names = [f"skill {skill}" for skill in range(agent.n_skill)]
+    look = {"frameon": False, "fontsize": 8.5, "handlelength": 1.0, "columnspacing": 1.2, "borderaxespad": 0.3}
+    figure.legend(lines, names, loc="lower center", ncols=min(agent.n_skill, 12), **look)
+    return figure
+
+
+def _skills_panel(axes: Axes, agent: Agent, paths: Paths, plane: Plane, skills: Sequence[int], scale: float) -> None:
     """Paths of some skills, taking turns episode by episode so that no skill lies on top of the others."""
-    turns = [(skill, project(paths[skill][i])) for i in range(len(paths[0])) for skill in skills]
+    turns = [(skill, paths[skill][i]) for i in range(len(paths[0])) for skill in skills]
     palette, targets = style.palette(agent.n_skill), agent.method.targets(agent.state)
-    colours = [palette[skill] for skill, _ in turns]
+    lines = [(palette[skill], line) for skill, path in turns for line in plane.lines(path)]
     look = {"linewidths": 0.4 + 0.5 * scale, "alpha": 0.2 + 0.2 * scale, "capstyle": "round", "joinstyle": "round"}
-    axes.add_collection(LineCollection([path for _, path in turns], colors=colours, zorder=2, **look), autolim=False)
+    drawn = LineCollection([line for _, line in lines], colors=[colour for colour, _ in lines], zorder=2, **look)
+    axes.add_collection(drawn, autolim=False)
     ends = np.stack([path[-1] for _, path in turns])
+    colours = [palette[skill] for skill, _ in turns]
     axes.scatter(*ends.T, s=14 * scale**2, c=colours, linewidths=0, alpha=0.9, zorder=3)
-    if style.is_maze(agent.task):
-        style.draw_maze(axes, agent.task, 4.5 * scale)
-    else:
-        _draw_plane(axes, [project(path) for skill in paths for path in skill])
-    style.mark_start(axes, project(agent.task.start), 8 * scale)
+    plane.shade(axes)
+    plane.draw(axes, 4.5 * scale)
+    style.mark_start(axes, plane.mark(agent.task.start), 8 * scale)
     if targets is not None:
         for skill in skills:
-            style.mark_target(axes, project(np.asarray(targets[skill])), palette[skill], 17 * scale)
-
-
-def _draw_plane(axes, paths: list[np.ndarray]) -> None:
-    """A square around all paths, of which every panel shows the same part."""
-    points = np.concatenate(paths)
-    low, high = points.min(axis=0), points.max(axis=0)
-    half = 0.55 * max(*(high - low), 1e-6)
-    style.frame(axes, (low + high) / 2 - half, (low + high) / 2 + half)
-    axes.spines[:].set(visible=True, color=style.FAINT, linewidth=0.8)
+            style.mark_target(axes, plane.mark(np.asarray(targets[skill])), palette[skill], 17 * scale)
 
 
 def _headline(agent: Agent, numbers: dict[str, Any] | None) -> str:
@@ -114,47 +152,27 @@ def _headline(agent: Agent, numbers: dict[str, Any] | None) -> str:
     )
 
 
-def real_paths(episodes: Episodes) -> Paths:
-    """The paths of episodes from the start to their true ends."""
-    states, lengths = np.asarray(episodes.states), np.asarray(episodes.lengths)
-    return [
-        [path[: length + 1] for path, length in zip(*skill, strict=True)] for skill in zip(states, lengths, strict=True)
-    ]
-
-
-def projection(agent: Agent, episodes: Episodes) -> Projection:
-    """A maze's states as they are; other states on the first two principal components of those visited.
-
-    Whether a component points up or down means nothing, so its largest entry is made positive.
-    """
-    if style.is_maze(agent.task):
-        return lambda states: states
-    visited = np.concatenate([path for skill in real_paths(episodes) for path in skill])
-    centre = visited.mean(axis=0)
-    components = np.linalg.svd(visited - centre, full_matrices=False)[2][:2]
-    components *= np.sign(components[range(len(components)), np.abs(components).argmax(axis=1)])[:, None]
-    components = np.pad(components, ((0, 2 - len(components)), (0, 0)))
-    return lambda states: (states - centre) @ components.T
-
-
-def measure_figure(agent: Agent) -> Figure:
-    """m(s0, ., z) of every skill, scaled to [0, 1] (fig:measure)."""
+def measure_figure(agent: Agent, plane: Plane) -> Figure:
+    """m(s0, ., z) of every skill, scaled to [0, 1] (fig:measure): everywhere in a maze, else at archived states."""
     assert isinstance(agent.method, Leads)
-    f = np.asarray(agent.method.log_measure(agent.state, jnp.asarray(agent.task.start), grid(agent.task)))
+    points = grid(agent.task) if plane.maze else agent.state.archive.states
+    f = np.asarray(agent.method.log_measure(agent.state, jnp.asarray(agent.task.start), points))
     m = np.exp(f - f.max(axis=1, keepdims=True))
+    norm = Normalize(0, 1) if plane.maze else PowerNorm(0.5, 0, 1)  # most of it lies near the start, a single point
     title = "successor state measure $m(s_0, s, z)$, scaled to [0, 1] for each skill"
-    return _grid_figure(agent, _unit(m), title, style.heat(), targets=False)
+    return _learnt_figure(agent, plane, _unit(m), title, style.heat(), norm, targets=False)
 
 
-def uncertainty_figure(agent: Agent) -> Figure:
+def uncertainty_figure(agent: Agent, plane: Plane) -> Figure:
     """u(., z) of every skill with its target (fig:uncertainty), where training has been, for it knows no other."""
     assert isinstance(agent.method, Leads)
-    points = grid(agent.task)
+    points = grid(agent.task) if plane.maze else agent.state.archive.states
     u = np.asarray(agent.method.uncertainty(agent.state, points))
-    seen = agent.visited_fine[np.asarray(cells(agent.task, points, agent.task.fine_bins))]
-    u = np.ma.masked_array(u, np.broadcast_to(~seen, u.shape))
+    if plane.maze:
+        seen = agent.visited_fine[np.asarray(cells(agent.task, points, agent.task.fine_bins))]
+        u = np.ma.masked_array(u, np.broadcast_to(~seen, u.shape))
     title = "uncertainty $u(s, z)$, scaled to [0, 1] for each skill, and the skill's target"
-    return _grid_figure(agent, _unit(u), title, matplotlib.colormaps["viridis"], targets=True)
+    return _learnt_figure(agent, plane, _unit(u), title, matplotlib.colormaps["viridis"], Normalize(0, 1), targets=True)
 
 
 def grid(task: Task) -> Float[Array, "point 2"]:
@@ -163,64 +181,89 @@ def grid(task: Task) -> Float[Array, "point 2"]:
     return jnp.asarray(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2), jnp.float32)
 
 
-def _grid_figure(agent: Agent, values: np.ndarray, title: str, colours: Colormap, targets: bool) -> Figure:
+def _learnt_figure(
+    agent: Agent, plane: Plane, values: np.ndarray, title: str, colours: Colormap, norm: Normalize, targets: bool
+) -> Figure:
+    """Values from 0 to 1, a panel a skill."""
     side, bar = 1.9, 0.75
+    left, below = plane.margin
+    gap = 2 * GAP if plane.ticks else GAP
     rows, columns = style.rows_and_columns(agent.n_skill, 1.5)
-    width = columns * (side + GAP) + GAP + bar
-    figure = style.new_figure(width, HEAD + rows * (side + BAND) + GAP)
+    width = left + columns * (side + gap) + GAP + bar
+    figure = style.new_figure(width, HEAD + rows * (side + BAND) + GAP + below)
     style.title(figure, title, math=True)
     marks = np.asarray(agent.method.targets(agent.state))
-    for skill, image in enumerate(values.reshape(-1, GRID, GRID)):
+    for skill in range(agent.n_skill):
         row, column = divmod(skill, columns)
-        x, y = GAP + column * (side + GAP), HEAD + BAND + row * (side + BAND)
+        x, y = GAP + left + column * (side + gap), HEAD + BAND + row * (side + BAND)
         axes = style.place(figure, x, y, side, side)
-        _image(axes, agent.task, image, colours, Normalize(0, 1))
-        style.mark_start(axes, agent.task.start, 5.5)
+        if plane.maze:
+            draw_image(axes, plane, values[skill].reshape(GRID, GRID), colours, norm)
+        else:
+            _draw_archive(axes, agent, plane, values[skill], colours, norm)
+        plane.name_axes(axes, x=skill + columns >= agent.n_skill, y=column == 0)
+        style.mark_start(axes, plane.mark(agent.task.start), 5.5)
         style.name_skill(axes, skill, style.palette(agent.n_skill)[skill])
         if targets:
-            style.mark_target(axes, marks[skill], style.palette(agent.n_skill)[skill])
+            style.mark_target(axes, plane.mark(marks[skill]), style.palette(agent.n_skill)[skill])
     height = rows * (side + BAND) - BAND
     axes = style.place(figure, width - bar + GAP, HEAD + BAND, 0.13, height)
-    _colour_bar(figure, axes, ScalarMappable(Normalize(0, 1), colours))
+    draw_colour_bar(figure, axes, ScalarMappable(norm, colours))
     return figure
 
 
-def _image(axes, task: Task, image: np.ndarray, colours: Colormap, norm: Normalize) -> ScalarMappable:
-    (x0, y0), (x1, y1) = task.low, task.high
-    shown = axes.imshow(image, cmap=colours, norm=norm, origin="lower", extent=(x0, x1, y0, y1), zorder=1)
-    style.draw_maze(axes, task, 2.5)
+def _draw_archive(
+    axes: Axes, agent: Agent, plane: Plane, values: np.ndarray, colours: Colormap, norm: Normalize
+) -> None:
+    """Archived states in the colours of their values, the highest on top."""
+    order = np.argsort(values, kind="stable")
+    points = plane.project(np.asarray(agent.state.archive.states))[order]
+    look = {"s": 7, "edgecolors": style.FAINT, "linewidths": 0.15, "zorder": 2}
+    axes.scatter(*points.T, c=values[order], cmap=colours, norm=norm, **look)
+    plane.draw(axes, 2.5)
+
+
+def draw_image(axes: Axes, plane: Plane, image: np.ndarray, colours: Colormap, norm: Normalize) -> ScalarMappable:
+    """An image [second, first] that fills a panel."""
+    shown = axes.imshow(image, cmap=colours, norm=norm, origin="lower", extent=plane.extent, zorder=1)
+    plane.draw(axes, 2.5)
     return shown
 
 
-def _colour_bar(figure: Figure, axes, shown: ScalarMappable) -> None:
+def draw_colour_bar(figure: Figure, axes: Axes, shown: ScalarMappable) -> None:
     bar = figure.colorbar(shown, cax=axes)
     bar.ax.tick_params(labelsize=8, length=2, color=style.INK, labelcolor=style.INK)
     bar.outline.set_linewidth(0.6)
 
 
-def visited_figure(agent: Agent, episodes: Episodes) -> Figure:
+def visited_figure(agent: Agent, episodes: Episodes, plane: Plane) -> Figure:
     """What training has ever visited beside where its skills are now: the first can be due to noise alone."""
     side, task = 3.1, agent.task
-    figure = style.new_figure(2 * (side + GAP) + GAP + 0.85, HEAD + side + GAP)
+    margin, below = plane.margin
+    figure = style.new_figure(margin + 2 * (side + GAP) + GAP + 0.85, HEAD + side + GAP + below)
     steps = np.asarray(counts(task, episodes, task.fine_bins)).sum(axis=0)
     share = np.ma.masked_equal(steps / steps.sum(), 0)
 
-    left = style.place(figure, GAP, HEAD, side, side)
-    _draw_cells(left, task, agent.visited_fine, ListedColormap(["white", "#9db8d9"]), Normalize(0, 1))
+    left = style.place(figure, margin + GAP, HEAD, side, side)
+    _draw_cells(left, task, plane, agent.visited_fine, ListedColormap(["white", "#9db8d9"]), Normalize(0, 1))
     left.set_title(f"visited in training: {100 * agent.visited_fine.mean():.0f} % of cells", fontsize=10)
-    right = style.place(figure, 3 * GAP + side, HEAD, side, side)
-    shown = _draw_cells(right, task, share, style.heat(), LogNorm(share.min() / 2, share.max()))
+    right = style.place(figure, margin + 3 * GAP + side, HEAD, side, side)
+    shown = _draw_cells(right, task, plane, share, style.heat(), LogNorm(share.min() / 2, share.max()))
     right.set_title("visited by the skills now", fontsize=10)
-    bar = style.place(figure, 2 * (side + 2 * GAP), HEAD, 0.13, side)
+    plane.name_axes(left)
+    plane.name_axes(right, y=False)
+    bar = style.place(figure, margin + 2 * (side + 2 * GAP), HEAD, 0.13, side)
     bar.set_title("share of steps", fontsize=8)
-    _colour_bar(figure, bar, shown)
+    draw_colour_bar(figure, bar, shown)
     return figure
 
 
-def _draw_cells(axes, task: Task, values: np.ndarray, colours: Colormap, norm: Normalize) -> ScalarMappable:
+def _draw_cells(
+    axes: Axes, task: Task, plane: Plane, values: np.ndarray, colours: Colormap, norm: Normalize
+) -> ScalarMappable:
     image = values.reshape(task.fine_bins, task.fine_bins).T  # cells are numbered x first
-    shown = _image(axes, task, image, colours, norm)
-    style.mark_start(axes, task.start)
+    shown = draw_image(axes, plane, image, colours, norm)
+    style.mark_start(axes, plane.mark(task.start))
     return shown
 
 
@@ -229,7 +272,6 @@ def coverage_figure(metrics: list[dict[str, Any]]) -> Figure:
     figure = style.new_figure(5.6, 3.4)
     left = style.place(figure, 0.65, HEAD, 4.3, 2.5)
     right = left.twinx()
-    samples = [line["samples"] for line in metrics]
     blue, _, green, red, _, sky = style.COLOURS[:6]
     curves = (
         (left, "coverage", blue, "-"),
@@ -238,10 +280,10 @@ def coverage_figure(metrics: list[dict[str, Any]]) -> Figure:
         (right, "distinctness", red, (0, (4, 1.5))),
     )
     for axes, name, colour, dashes in curves:
-        values = np.asarray([line[name] for line in metrics], float)
+        known = [(line["samples"], line[name]) for line in metrics if line[name] is not None]
         look = {"linewidth": 1.8, "marker": "o", "markersize": 2.5, "clip_on": False}
-        axes.plot(samples, values, color=colour, linestyle=dashes, label=name.replace("_", " "), **look)
-    left.set(xlabel="samples", ylabel="% of cells", ylim=(0, 100), xlim=(0, samples[-1]))
+        axes.plot(*zip(*known, strict=True), color=colour, linestyle=dashes, label=name.replace("_", " "), **look)
+    left.set(xlabel="samples", ylabel="% of cells", ylim=(0, 100), xlim=(0, metrics[-1]["samples"]))
     left.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
     left.grid(color="#e5e7eb", linewidth=0.7)
     right.set(ylim=(0, 1))

@@ -3,8 +3,11 @@
 import csv
 import io
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from itertools import pairwise
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,10 @@ from PIL import Image
 
 from leads.agent import Agent
 from leads.errors import UserError
-from leads.report import style
+from leads.report import robot_film, style
 from leads.report.figures import real_paths
 from leads.rollouts.episodes import Episodes
+from leads.tasks.task import Task
 from leads.training.checkpoint import write_whole
 from leads.training.evaluation import cells, counts
 
@@ -38,9 +42,14 @@ WIDTH, HEIGHT, DPI = 4.8, 5.1, 160
 """Inches of the film and its resolution; in pixels both sides are multiples of 16, as films need."""
 GIF_BYTES = 3_000_000
 """What a GIF in a README may weigh."""
-GIF_WIDTHS = (480, 400, 320, 240)
-"""Pixels; the first one that is light enough is taken."""
-
+GIF_SIZES = ((480, 1), (400, 1), (320, 1), (240, 1))
+"""(pixels of width, of how many pictures one is kept); the first that is light enough is taken."""
+ROBOT_GIF_SIZES = ((800, 1), (640, 1), (640, 2), (480, 2), (400, 2), (320, 2), (240, 2))
+"""The same for robots, which have but a panel each; where cameras follow them, all of every picture changes."""
+SEEN = 8
+"""Pictures of a film that its GIF's palette is made from, at most."""
+NEAR = 8
+"""How far a colour of 256 levels may be from another and be taken for it, as Pillow does with nearer ones."""
 CLEAR = 255
 """The index in a GIF's palette that is transparent."""
 
@@ -48,9 +57,10 @@ Row = dict[str, Any]
 
 
 def write_skills(agent: Agent, out: Path, episodes: int) -> list[str]:
-    """Rolls every skill out, writes skills.csv, .gif and .mp4, and returns the table's lines and the files' paths."""
-    if not style.is_maze(agent.task):
-        raise UserError(f"task: videos of {agent.task.name} are not supported yet, only those of mazes are")
+    """Rolls every skill out, writes skills.csv, .gif and .mp4, and returns the table's lines and the files' paths.
+
+    Where nothing can be rendered there is no film, and a line on stderr says why.
+    """
     if episodes <= 0:
         raise UserError(f"episodes: {episodes} is not allowed; give a number above 0")
     files = {kind: out / f"skills.{kind}" for kind in ("csv", "gif", "mp4")}
@@ -58,33 +68,57 @@ def write_skills(agent: Agent, out: Path, episodes: int) -> list[str]:
         rolled = agent.episodes(episodes)
         rows = table(agent, rolled)
         write_whole(files["csv"], _csv(rows))
-        _write_film(files["mp4"], files["gif"], film(agent, rolled), style.palette(agent.n_skill))
-    return [*_lines(rows), f"table {files['csv']}", f"video {files['gif']}", f"video {files['mp4']}"]
+        lines = [*_lines(agent.task, rows), f"table {files['csv']}"]
+        colours, videos = style.palette(agent.n_skill), (files["mp4"], files["gif"])
+        try:
+            if style.is_maze(agent.task):
+                _write_film(*videos, film(agent, rolled), lambda _: _gif_palette(colours), GIF_SIZES)
+            else:
+                palette = lambda pictures: _adaptive_palette(pictures, colours)
+                first = zip(np.asarray(rolled.actions)[:, 0], np.asarray(rolled.lengths)[:, 0], strict=True)
+                actions = [taken[:length] for taken, length in first]
+                _write_film(*videos, robot_film.film(agent.task, actions, MOVING), palette, ROBOT_GIF_SIZES)
+        except UserError as error:
+            print(f"leads: no film; {error}", file=sys.stderr)
+            return lines
+    return [*lines, f"video {files['gif']}", f"video {files['mp4']}"]
 
 
 def table(agent: Agent, episodes: Episodes) -> list[Row]:
     """Where each skill goes, a row a skill; shares are from 0 to 1, and without targets theirs are None."""
     task, targets = agent.task, agent.method.targets(agent.state)
     visits, steps = np.asarray(counts(task, episodes, task.bins)), np.asarray(episodes.steps())
-    ends = np.asarray(episodes.states)[:, :, -1].mean(axis=1)
+    names, of = _names(task), lambda states: np.asarray(task.features(states))[..., task.grid_axes]
+    ends = of(episodes.states[:, :, -1]).mean(axis=1)
     columns = {
         "skill": np.arange(agent.n_skill),
-        "end_x": ends[:, 0],
-        "end_y": ends[:, 1],
+        **{f"end_{name}": end for name, end in zip(names, ends.T, strict=True)},
         "length": np.asarray(episodes.lengths).mean(axis=1),
-        "ended_at_wall": np.asarray(episodes.terminated).mean(axis=1),
+        _ended(task): np.asarray(episodes.terminated).mean(axis=1),
         "cells": np.sum(visits > 0, axis=1),
         "own": np.sum(visits * (visits == visits.max(axis=0)), axis=1) / visits.sum(axis=1),
     }
-    columns |= dict.fromkeys(("target_x", "target_y", "reach"))
+    columns |= dict.fromkeys((*(f"target_{name}" for name in names), "reach"))
     if targets is not None:
         path, there = (np.asarray(cells(task, s, task.bins)) for s in (episodes.states[:, :, 1:], targets))
         hit = (path == there[:, None, None]) & steps
-        columns |= {"target_x": targets[:, 0], "target_y": targets[:, 1], "reach": hit.any(axis=2).mean(axis=1)}
+        columns |= {f"target_{name}": target for name, target in zip(names, of(targets).T, strict=True)}
+        columns |= {"reach": hit.any(axis=2).mean(axis=1)}
     return [
         {name: None if column is None else round(np.asarray(column)[z].item(), 4) for name, column in columns.items()}
         for z in range(agent.n_skill)
     ]
+
+
+def _names(task: Task) -> list[str]:
+    """The features that are counted, as parts of columns' names."""
+    names = task.feature_names or [f"feature {i}" for i in range(len(task.low))]
+    return [names[i].replace(" ", "_") for i in task.grid_axes]
+
+
+def _ended(task: Task) -> str:
+    """The column of the share of episodes that ended by themselves."""
+    return "ended_at_wall" if style.is_maze(task) else "ended"
 
 
 def _csv(rows: list[Row]) -> bytes:
@@ -95,22 +129,32 @@ def _csv(rows: list[Row]) -> bytes:
     return text.getvalue().encode()
 
 
-def _lines(rows: list[Row]) -> list[str]:
-    """The table for people."""
-    head = f"{'skill':>5}  {'mean end':>14}  {'length':>6}  {'at wall':>7}  {'cells':>5}  {'own':>5}"
-    has_targets = rows[0]["reach"] is not None
-    lines = [head + (f"  {'target':>14}  {'reach':>5}" if has_targets else "")]
-    for row in rows:
-        end, target = (_point(row[f"{name}_x"], row[f"{name}_y"]) for name in ("end", "target"))
+def _lines(task: Task, rows: list[Row]) -> list[str]:
+    """The table for people, and below it what its points are made of, unless they are places in a maze."""
+    is_maze, has_targets = style.is_maze(task), rows[0]["reach"] is not None
+    ends, targets = ([_point(task, row, kind) for row in rows] for kind in ("end", "target"))
+    width = max(map(len, ["mean end", *ends, *targets]))
+    ended = "at wall" if is_maze else "ended"
+    head = f"{'skill':>5}  {'mean end':>{width}}  {'length':>6}  {ended:>7}  {'cells':>5}  {'own':>5}"
+    lines = [head + (f"  {'target':>{width}}  {'reach':>5}" if has_targets else "")]
+    for row, end, target in zip(rows, ends, targets, strict=True):
         lines.append(
-            f"{row['skill']:>5}  {end}  {row['length']:>6.1f}  {row['ended_at_wall']:>7.0%}  {row['cells']:>5}"
-            f"  {row['own']:>5.0%}" + (f"  {target}  {row['reach']:>5.0%}" if has_targets else "")
+            f"{row['skill']:>5}  {end:>{width}}  {row['length']:>6.1f}  {row[_ended(task)]:>7.0%}  {row['cells']:>5}"
+            f"  {row['own']:>5.0%}" + (f"  {target:>{width}}  {row['reach']:>5.0%}" if has_targets else "")
         )
+    if not is_maze:
+        lines.append(f"mean end{' and target' if has_targets else ''}: {', '.join(_names(task)).replace('_', ' ')}")
     return lines
 
 
-def _point(x: float | None, y: float | None) -> str:
-    return "" if x is None or y is None else f"({x:5.2f}, {y:5.2f})"
+def _point(task: Task, row: Row, kind: str) -> str:
+    """Where a row's `end` or `target` is, in digits that tell the cells of the coverage grid apart."""
+    values, box = [row[f"{kind}_{name}"] for name in _names(task)], np.stack([task.low, task.high])[:, task.grid_axes]
+    if None in values:
+        return ""
+    digits = max(0, 1 - floor(log10(np.min(box[1] - box[0]) / task.bins)))
+    width = max(len(f"{bound:.{digits}f}") for bound in box.flat)
+    return f"({', '.join(f'{value:{width}.{digits}f}' for value in values)})"
 
 
 def film(agent: Agent, episodes: Episodes) -> Iterator[np.ndarray]:
@@ -181,42 +225,52 @@ def _fading(colours: np.ndarray, ways: int) -> np.ndarray:
     ).reshape(-1, 4)
 
 
-def _write_film(mp4: Path, gif: Path, pictures: Iterator[np.ndarray], colours: list[str]) -> None:
+def _write_film(
+    mp4: Path,
+    gif: Path,
+    pictures: Iterator[np.ndarray],
+    palette: Callable[[list[Image.Image]], Image.Image],
+    sizes: Sequence[tuple[int, int]],
+) -> None:
     """Writes both files from one pass over the pictures, which are too many to keep at full size."""
     partial, small, picture = mp4.with_suffix(".partial.mp4"), [], None
     writer: Any
-    with imageio.get_writer(partial, format="FFMPEG", fps=FPS, codec="libx264", quality=7) as writer:
-        for picture in pictures:
-            writer.append_data(picture)
-            small.append(_resized(Image.fromarray(picture), GIF_WIDTHS[0]))
-        for _ in range(HELD - 1):
-            writer.append_data(picture)
-    partial.replace(mp4)
-    write_whole(gif, _light_gif(small, _gif_palette(colours)))
+    try:
+        with closing(imageio.get_writer(partial, format="FFMPEG", fps=FPS, codec="libx264", quality=7)) as writer:
+            for picture in pictures:
+                writer.append_data(picture)
+                small.append(_resized(Image.fromarray(picture), sizes[0][0]))
+            for _ in range(HELD - 1):
+                writer.append_data(picture)
+        partial.replace(mp4)
+    finally:
+        partial.unlink(missing_ok=True)
+    write_whole(gif, _light_gif(small, palette(small), sizes))
 
 
 def _resized(picture: Image.Image, width: int) -> Image.Image:
     return picture.resize((width, round(width * picture.height / picture.width)), Image.Resampling.LANCZOS)
 
 
-def _light_gif(pictures: list[Image.Image], palette: Image.Image) -> bytes:
+def _light_gif(pictures: list[Image.Image], palette: Image.Image, sizes: Sequence[tuple[int, int]]) -> bytes:
     """The largest GIF that is below GIF_BYTES."""
     data = b""
-    for width in GIF_WIDTHS:
-        data = _gif([_resized(picture, width) for picture in pictures], palette)
+    for width, every in sizes:
+        kept = [*pictures[:-1:every], pictures[-1]]
+        data = _gif([_resized(picture, width) for picture in kept], palette, every * 1000 // FPS)
         if len(data) < GIF_BYTES:
             break
     return data
 
 
-def _gif(pictures: list[Image.Image], palette: Image.Image) -> bytes:
+def _gif(pictures: list[Image.Image], palette: Image.Image, milliseconds: int) -> bytes:
     """All pictures in one palette, undithered, and transparent where nothing changed, which costs least."""
     indices = [np.asarray(picture.quantize(palette=palette, dither=Image.Dither.NONE)) for picture in pictures]
     changes = [np.where(now == before, CLEAR, now).astype(np.uint8) for before, now in pairwise(indices)]
     first, *others = [Image.fromarray(index) for index in (indices[0], *changes)]
     for image in (first, *others):
         image.putpalette(palette.getpalette() or [])
-    durations = [1000 // FPS] * (len(pictures) - 1) + [HELD * 1000 // FPS]
+    durations = [milliseconds] * (len(pictures) - 1) + [HELD * 1000 // FPS]
     options = {"duration": durations, "loop": 0, "optimize": False, "transparency": CLEAR, "disposal": 1}
     buffer = io.BytesIO()
     first.save(buffer, "GIF", save_all=True, append_images=others, **options)
@@ -234,4 +288,15 @@ def _gif_palette(colours: list[str]) -> Image.Image:
         mixed += [light, dark]
     image = Image.new("P", (1, 1))
     image.putpalette(np.rint(255 * np.concatenate(mixed)).astype(np.uint8).tobytes())
+    return image
+
+
+def _adaptive_palette(pictures: list[Image.Image], colours: list[str]) -> Image.Image:
+    """At most CLEAR colours: white, ink, every skill's, and those of the pictures that are not nearly one of these."""
+    own = np.rint(255 * np.asarray([to_rgb(colour) for colour in ("white", style.INK, *colours[:119])]))
+    seen = np.concatenate([np.asarray(picture) for picture in pictures[:: ceil(len(pictures) / SEEN)]])
+    found = np.reshape(Image.fromarray(seen).quantize(CLEAR - len(own)).getpalette() or [], (-1, 3))
+    others = found[np.abs(found[:, None] - own).max(axis=-1).min(axis=1) > NEAR]
+    image = Image.new("P", (1, 1))
+    image.putpalette(np.concatenate([own, others]).astype(np.uint8).tobytes())
     return image

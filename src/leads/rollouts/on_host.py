@@ -1,6 +1,8 @@
 """Rolls out tasks that are only Gymnasium environments: many step on the host, one compiled policy acts for all."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import equinox as eqx
 import gymnasium
@@ -23,17 +25,19 @@ def rollout(
     colour: Colour,
     key: PRNGKeyArray,
     environments: Sequence[gymnasium.Env] | None = None,
+    threads: int = 1,
 ) -> Episodes:
     """`n_episode` episodes of every skill from the task's start; `act(state, skill, noise)` gives actions in [-1, 1].
 
     `act` is compiled once for all calls if it is a pytree like `jax.tree_util.Partial(method.act, state)`; a new
     function is compiled anew. `environments` (n_skill * n_episode, from task.make) are used again by who keeps them.
+    `threads` share them out; simulators that let go of Python while they step then run side by side.
     """
     batch, n = (n_skill, n_episode), n_skill * n_episode
     if environments is None:
         made = [task.make() for _ in range(n)]
         try:
-            return rollout(task, act, n_skill, n_episode, colour, key, made)
+            return rollout(task, act, n_skill, n_episode, colour, key, made, threads)
         finally:
             for environment in made:
                 environment.close()
@@ -44,15 +48,27 @@ def rollout(
     states = np.empty((task.horizon + 1, n, task.state_size), np.float32)
     actions = np.empty((task.horizon, n, task.action_size), np.float32)
     lengths, alive, terminated = np.zeros(n, np.int32), np.ones(n, bool), np.zeros(n, bool)
-    for i, environment in enumerate(environments):
-        states[0, i], _ = environment.reset(seed=int(seeds[i]))
-    for t in range(task.horizon):
-        actions[t] = np.reshape(_actions(act, states[t].reshape(*batch, -1), skill, noise[t]), (n, -1))
-        states[t + 1] = states[t]
-        for i in np.flatnonzero(alive).tolist():
+
+    def reset(mine: range) -> None:
+        for i in mine:
+            states[0, i], _ = environments[i].reset(seed=int(seeds[i]))
+
+    def step(t: int, mine: range) -> None:
+        for i in mine:
+            if not alive[i]:
+                continue
             states[t + 1, i], _, terminated[i], truncated, _ = environments[i].step(actions[t, i].copy())
             lengths[i] += 1
             alive[i] = not (terminated[i] or truncated)
+
+    shares = [range(n)[k::threads] for k in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        everyone = map if threads == 1 else pool.map
+        list(everyone(reset, shares))
+        for t in range(task.horizon):
+            actions[t] = np.reshape(_actions(act, states[t].reshape(*batch, -1), skill, noise[t]), (n, -1))
+            states[t + 1] = states[t]
+            list(everyone(partial(step, t), shares))
     return Episodes(
         states=jnp.asarray(np.moveaxis(states, 0, 1).reshape(*batch, task.horizon + 1, -1)),
         actions=jnp.asarray(np.moveaxis(actions, 0, 1).reshape(*batch, task.horizon, -1)),

@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from PIL import Image, ImageDraw
 
 from leads.errors import UserError
-from leads.tasks.maze import HORIZON, MAZES, Maze, OnWall, maze_task
+from leads.tasks.maze import MAZES, Maze, OnWall, maze_task
 
 SIZE = 400
 """Width and height of a picture."""
@@ -113,12 +113,3 @@ def _stroke(draw: ImageDraw.ImageDraw, begin: Pixel, end: Pixel, radius: float, 
 
 def _disc(draw: ImageDraw.ImageDraw, centre: Pixel, radius: float, colour: Colour) -> None:
     draw.circle(centre, radius * SMOOTH, fill=colour)
-
-
-def register() -> None:
-    """Makes the mazes known to gymnasium.make; a second time does nothing."""
-    kinds = {"leads/Maze-v0": {}} | {f"leads/Maze{name.capitalize()}-v0": {"maze": name} for name in MAZES}
-    for name, kwargs in kinds.items():
-        if name not in gymnasium.registry:
-            entry_point = "leads.tasks.gymnasium_maze:MazeEnv"
-            gymnasium.register(name, entry_point, max_episode_steps=HORIZON, kwargs=kwargs)

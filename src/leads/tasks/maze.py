@@ -154,12 +154,12 @@ def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate") -> Task:
         there, hit = move(s, a, walls)
         return there, hit & (on_wall == "terminate")
 
-    def make():
+    def make(render_mode: str | None = None):
         from gymnasium.wrappers import TimeLimit
 
         from leads.tasks.gymnasium_maze import MazeEnv
 
-        return TimeLimit(MazeEnv(maze, on_wall=on_wall), HORIZON)
+        return TimeLimit(MazeEnv(maze, on_wall=on_wall, render_mode=render_mode), HORIZON)
 
     return Task(
         name=name,
@@ -173,6 +173,8 @@ def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate") -> Task:
         make=make,
         step=step,
         walls=maze.segments(),
+        one_scale=True,
+        feature_names=("x", "y"),
     )
 
 

@@ -26,12 +26,20 @@ class Task:
     """Lower corner of the coverage grid."""
     high: np.ndarray
     """Upper corner of the coverage grid."""
-    make: Callable[[], gymnasium.Env]
-    """The task as a Gymnasium environment."""
+    make: Callable[..., gymnasium.Env]
+    """The task as a Gymnasium environment; takes Gymnasium's `render_mode`."""
     step: Callable[[Float[Array, " state"], Float[Array, " action"]], tuple[Array, Bool[Array, ""]]] | None = None
     """(state, action) -> (state, terminal) as a JAX function; tasks without one are stepped on the host."""
     walls: np.ndarray | None = None
     """Segments (x1, y1, x2, y2) to draw, for mazes."""
+    one_scale: bool = False
+    """Whether all entries of a state are of about the size of 1; if not, networks see them scaled."""
+    feature_names: tuple[str, ...] = ()
+    """What the features are, for figures."""
+    counted: tuple[int, ...] | None = None
+    """Which features the grids divide, if not all."""
+    note: str | None = None
+    """What a user should know of it before training."""
     bins: int = 10
     """Cells a dimension of the coverage grid."""
     fine_bins: int = 50
@@ -40,3 +48,13 @@ class Task:
     @property
     def state_size(self) -> int:
         return len(self.start)
+
+    @property
+    def grid_axes(self) -> tuple[int, ...]:
+        """The features that the grids divide."""
+        return tuple(range(len(self.low))) if self.counted is None else self.counted
+
+    def scaled_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
+        """Features with the box from low to high scaled to [-1, 1]."""
+        centre, half = (self.high + self.low) / 2, (self.high - self.low) / 2
+        return (self.features(states) - centre.astype(np.float32)) / half.astype(np.float32)

@@ -13,14 +13,14 @@ EVALUATION_EPISODES = 20
 
 
 def n_cells(task: Task, bins: int) -> int:
-    return bins ** len(task.low)
+    return bins ** len(task.grid_axes)
 
 
 def cells(task: Task, states: Float[Array, "*batch state"], bins: int) -> Int[Array, "*batch"]:
     """The number of the grid cell of each state's features; outside the box, of the outermost cell."""
     low, high = jnp.asarray(task.low, jnp.float32), jnp.asarray(task.high, jnp.float32)
-    index = jnp.floor((task.features(states) - low) / (high - low) * bins).astype(jnp.int32)
-    strides = jnp.asarray([bins**power for power in reversed(range(len(task.low)))])
+    index = jnp.floor((task.features(states) - low) / (high - low) * bins).astype(jnp.int32)[..., task.grid_axes]
+    strides = jnp.asarray([bins**power for power in reversed(range(len(task.grid_axes)))])
     return jnp.sum(jnp.clip(index, 0, bins - 1) * strides, axis=-1)
 
 
@@ -58,8 +58,13 @@ def reach(task: Task, episodes: Episodes, targets: Float[Array, "skill state"]) 
     return jnp.mean(jnp.any(hit, axis=2))
 
 
-def evaluate(task: Task, episodes: Episodes, targets: Float[Array, "skill state"] | None) -> dict[str, Array]:
-    """skill_coverage, distinctness and, for methods with targets, reach, of fresh episodes of the current skills."""
+def evaluate(task: Task, episodes: Episodes | None, targets: Float[Array, "skill state"] | None) -> dict[str, Array]:
+    """skill_coverage, distinctness and, for methods with targets, reach, of fresh episodes of the current skills.
+
+    Without episodes none is a number.
+    """
+    if episodes is None:
+        return dict.fromkeys(("skill_coverage", "distinctness", "reach"), jnp.float32(jnp.nan))
     count = counts(task, episodes, task.bins)
     return {
         "skill_coverage": percent(jnp.any(count > 0, axis=0)),

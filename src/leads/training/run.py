@@ -11,22 +11,21 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from leads.errors import UserError
 from leads.fields import build
-from leads.methods import config_class, make_method
+from leads.methods import config_class, make_method, settings
 from leads.methods.method import Method
-from leads.tasks import make_task
-from leads.tasks.maze import Maze, OnWall, maze_task, read_maze
+from leads.tasks import TaskOptions, complete_options, make_task
 from leads.tasks.task import Task
 from leads.training import checkpoint
 
-FORMAT = 1
+FORMAT = 2
 """Version of the run directory's layout."""
 MOST_SAMPLES = 2_000_000_000
 """Samples are counted in 32 bits."""
-VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium")
+VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco")
 
 
 @dataclass(frozen=True)
@@ -34,36 +33,49 @@ class RunConfig:
     """What a run is: enough to do it again."""
 
     task: str
-    on_wall: OnWall
+    options: dict[str, Any]
+    """Of the task: what making it again depends on."""
     method: str
     seed: int
     samples: int
     fields: dict[str, Any]
     """The method's config."""
-    maze: dict[str, Any] | None = None
-    """A user's maze itself, so that the run does not depend on the file it came from."""
+    own_task: bool = False
+    """Whether the task was handed over in Python, so that only who has it can go on with it."""
 
-    def make_task(self) -> Task:
-        if self.maze is not None:
-            return maze_task(Maze(**self.maze), self.task, self.on_wall)
-        return make_task(self.task, self.on_wall)
+    def make_task(self, own: Task | None = None) -> Task:
+        if not self.own_task:
+            return make_task(self.task, **self.options)
+        if own is None:
+            raise UserError(f"task: {self.task} was made in Python; go on there, and give it again as task=")
+        return own
 
     def make_method(self, task: Task) -> Method:
         return make_method(self.method, build(config_class(self.method), self.fields), task)
 
 
 def run_config(
-    task: str, method: str, seed: int, samples: int | None, on_wall: OnWall, fields: dict[str, Any]
-) -> RunConfig:
-    """Checks what a user asked for and completes it."""
-    config = build(config_class(method), fields)
-    made = make_task(task, on_wall)
+    task: str | Task, method: str, seed: int, samples: int | None, fields: dict[str, Any]
+) -> tuple[RunConfig, Task]:
+    """Checks what a user asked for and completes it; `fields` are options of the task and of the method."""
+    options = {name: value for name, value in fields.items() if name in get_type_hints(TaskOptions)}
+    fields = {name: value for name, value in fields.items() if name not in options}
+    name = task if isinstance(task, str) else task.name
+    build(config_class(method), fields)  # before the task, which can take seconds to make
+    if isinstance(task, str):
+        options = complete_options(task, options)
+        made = make_task(task, **options)
+    elif options:
+        raise UserError(f"{min(options)}: is chosen where the task is made, not here")
+    else:
+        made = task
+    config = build(config_class(method), settings(method, made) | fields)
     if samples is not None and not 0 < samples <= MOST_SAMPLES:
         raise UserError(f"samples: {samples} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
     if not 0 <= seed < 2**32:
         raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
-    maze = asdict(read_maze(Path(task.removeprefix("maze:")))) if task.startswith("maze:") else None
-    return RunConfig(task, on_wall, method, seed, made.budget if samples is None else samples, asdict(config), maze)
+    budget = made.budget if samples is None else samples
+    return RunConfig(name, options, method, seed, budget, asdict(config), made is task), made
 
 
 class Run:
@@ -110,7 +122,7 @@ class Run:
                 raise UserError("it was written by another version of leads")
             data.pop("versions")
             config = build(RunConfig, data)
-            config.make_method(config.make_task())
+            build(config_class(config.method), config.fields)
             return config
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UserError) as error:
             raise UserError(f"{path} cannot be used: {error}") from error

@@ -18,13 +18,15 @@ from leads.methods.method import Method
 from leads.rollouts import on_device, on_host
 from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
-from leads.tasks.maze import OnWall
 from leads.tasks.task import Task
 from leads.training import checkpoint, evaluation
 from leads.training.run import Run, plain, run_config
 
 Report = Callable[[dict[str, Any]], None]
-"""Told of the start, {run, epoch}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
+"""Told of the start, {run, epoch, note}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
+
+HOST_EVALUATION = 4
+"""Epochs between evaluations of tasks on the host, where fresh episodes cost as much as those that are learnt from."""
 
 Rollout = Callable[[Any, PRNGKeyArray], Episodes]
 """(method's state, key) -> Episodes of all skills."""
@@ -40,54 +42,69 @@ class TrainState(eqx.Module):
 
 
 def train(
-    task: str = "maze-hard",
+    task: str | Task = "maze-hard",
     method: str = "leads",
     seed: int = 0,
     samples: int | None = None,
     out: str | Path | None = None,
-    on_wall: OnWall = "terminate",
     checkpoint_every: int = 10,
+    threads: int = 1,
     report: Report = lambda metrics: None,
     **fields: Any,
 ) -> Path:
-    """Teaches skills on a task and returns the run directory; `fields` are those of the method's config."""
-    config = run_config(task, method, seed, samples, on_wall, fields)
-    _check(checkpoint_every)
+    """Teaches skills on a task, named or made in Python, and returns the run directory.
+
+    `fields` are options of the task and fields of the method's config. `threads` step simulators, and change nothing
+    but the speed.
+    """
+    config, made = run_config(task, method, seed, samples, fields)
+    _check(checkpoint_every, threads)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    name = task.removeprefix("maze:").replace("/", "-").removesuffix(".json")
+    name = config.task.split(":")[-1].replace("/", "-").removesuffix(".json")
     directory = Path(out) if out is not None else Path("runs") / f"{name}-{method}-seed{seed}-{stamp}"
-    return _continue(Run.create(directory, config), checkpoint_every, report)
+    return _continue(Run.create(directory, config), made, checkpoint_every, threads, report)
 
 
-def resume(directory: str | Path, checkpoint_every: int = 10, report: Report = lambda metrics: None) -> Path:
-    """Continues an interrupted run to the same end that it would have had without the interruption."""
-    _check(checkpoint_every)
-    return _continue(Run.open(Path(directory)), checkpoint_every, report)
+def resume(
+    directory: str | Path,
+    checkpoint_every: int = 10,
+    threads: int = 1,
+    report: Report = lambda metrics: None,
+    task: Task | None = None,
+) -> Path:
+    """Continues an interrupted run to the same end that it would have had without the interruption.
+
+    A `task` that was made in Python has to be given again.
+    """
+    _check(checkpoint_every, threads)
+    run = Run.open(Path(directory))
+    return _continue(run, run.config().make_task(task), checkpoint_every, threads, report)
 
 
-def _check(checkpoint_every: int) -> None:
-    if checkpoint_every <= 0:
-        raise UserError(f"checkpoint_every: {checkpoint_every} is not allowed; give a number above 0")
+def _check(checkpoint_every: int, threads: int) -> None:
+    for name, value in (("checkpoint_every", checkpoint_every), ("threads", threads)):
+        if value <= 0:
+            raise UserError(f"{name}: {value} is not allowed; give a number above 0")
 
 
-def _continue(run: Run, checkpoint_every: int, report: Report) -> Path:
+def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report: Report) -> Path:
     keep_compiled_programs()
     config = run.config()
-    task = config.make_task()
     method = config.make_method(task)
     with run.lock():
         key = jax.random.key(config.seed)
         epoch, state = run.restore(initial_state(task, method, key))
         run.rewind(epoch)
-        report({"run": str(run.directory), "epoch": epoch})
-        collect, update, evaluate = phases(task, method)
+        report({"run": str(run.directory), "epoch": epoch, "note": task.note})
+        collect, update, evaluate = phases(task, method, threads)
         clock = Clock(run, config.samples, int(state.samples))
         while state.samples < config.samples:
             epoch += 1
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
             episodes = collect(state.method, keys[0])
             state, learning = update(state, episodes, keys[1])
-            metrics = evaluate(state, keys[2]) | learning
+            due = task.step is not None or epoch % HOST_EVALUATION == 0 or state.samples >= config.samples
+            metrics = evaluate(state, keys[2] if due else None) | learning
             line = {"epoch": epoch, "samples": int(state.samples)} | {k: plain(v) for k, v in metrics.items()}
             run.append("metrics.jsonl", line)
             timing = clock.tick(epoch, int(state.samples))
@@ -108,8 +125,8 @@ def initial_state(task: Task, method: Method, key) -> TrainState:
     )
 
 
-def phases(task: Task, method: Method):
-    """(collect, update, evaluate) of one epoch, compiled."""
+def phases(task: Task, method: Method, threads: int = 1):
+    """(collect, update, evaluate) of one epoch, compiled; without a key only what needs no fresh episodes is known."""
 
     @jax.jit
     def update(state: TrainState, episodes, key):
@@ -121,32 +138,35 @@ def phases(task: Task, method: Method):
             samples=state.samples + episodes.samples(),
         ), metrics | {"episode_length": jnp.mean(episodes.lengths)}
 
-    fresh = evaluation_rollout(task, method, evaluation.EVALUATION_EPISODES)
+    fresh = evaluation_rollout(task, method, evaluation.EVALUATION_EPISODES, threads)
 
     @jax.jit
-    def numbers(state: TrainState, episodes):
+    def numbers(state: TrainState, episodes: Episodes | None):
         return {
             "coverage": evaluation.percent(state.visited),
             "coverage_fine": evaluation.percent(state.visited_fine),
         } | evaluation.evaluate(task, episodes, method.targets(state.method))
 
-    collect = rolled_out(task, method.explore, method.config.n_skill, method.config.n_episode, method.noise)
-    return collect, update, lambda state, key: numbers(state, fresh(state.method, key))
+    c = method.config
+    collect = rolled_out(task, method.explore, c.n_skill, c.n_episode, method.noise, threads)
+    return collect, update, lambda state, key: numbers(state, None if key is None else fresh(state.method, key))
 
 
-def evaluation_rollout(task: Task, method: Method, n_episode: int) -> Rollout:
+def evaluation_rollout(task: Task, method: Method, n_episode: int, threads: int = 1) -> Rollout:
     """Episodes of the learnt skills as they are evaluated."""
-    return rolled_out(task, method.act, method.config.n_skill, n_episode, method.evaluation_noise)
+    return rolled_out(task, method.act, method.config.n_skill, n_episode, method.evaluation_noise, threads)
 
 
-def rolled_out(task: Task, act: Callable[..., Array], n_skill: int, n_episode: int, colour: Colour) -> Rollout:
+def rolled_out(
+    task: Task, act: Callable[..., Array], n_skill: int, n_episode: int, colour: Colour, threads: int
+) -> Rollout:
     """Rolls out `act(method's state, states, skill, noise)` of all skills."""
     size = n_skill, n_episode
     of = lambda state: jax.tree_util.Partial(act, state)
     if task.step is not None:
         return jax.jit(lambda state, key: on_device.rollout(task, of(state), *size, colour, key))
     environments = [task.make() for _ in range(n_skill * n_episode)]
-    return lambda state, key: on_host.rollout(task, of(state), *size, colour, key, environments)
+    return lambda state, key: on_host.rollout(task, of(state), *size, colour, key, environments, threads)
 
 
 class Clock:
@@ -188,7 +208,8 @@ def _summary(run: Run) -> dict[str, Any]:
     config, last, timing = run.config(), run.metrics()[-1], run.read_lines("timing.jsonl")
     numbers = ("samples", "coverage", "coverage_fine", "skill_coverage", "distinctness", "reach")
     return {
-        **{name: getattr(config, name) for name in ("method", "task", "on_wall", "seed")},
+        **{name: getattr(config, name) for name in ("method", "task", "seed")},
+        "on_wall": config.options.get("on_wall", ""),
         **{name: last[name] for name in numbers},
         "epochs": last["epoch"],
         "cpu_seconds": timing[-1]["cpu_seconds"],

@@ -1,0 +1,135 @@
+"""Simulator steps a CPU second beside the packaged environments', in one run (`make bench`)."""
+
+import os
+
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import gymnasium
+import jax
+import numpy as np
+
+from leads.methods.leads import Leads, LeadsConfig
+from leads.rollouts import on_host
+from leads.tasks import make_task
+from leads.training.run import versions
+
+ENVIRONMENTS = 8
+"""Stepped together, ours one after the other and the packaged ones in a SyncVectorEnv."""
+STEPS = 50
+ROUNDS = 5
+"""Rounds in which all are timed in turn; the median counts."""
+PACKAGED = {"fetch-reach": "FetchReach-v4", "fetch-slide": "FetchSlide-v4", "hand": "HandReach-v3"}
+
+Program = Callable[[], None]
+
+
+def ours(name: str) -> Program:
+    """An episode of several environments, as the collector steps them."""
+    task = make_task(name)
+    environments = [task.make() for _ in range(ENVIRONMENTS)]
+    actions = _actions(task.action_size)
+
+    def play() -> None:
+        for environment in environments:
+            environment.reset()
+        for step in actions:
+            for environment, action in zip(environments, step, strict=True):
+                environment.step(action)
+
+    return play
+
+
+def in_a_vector(identifier: str, action_size: int) -> Program:
+    """The same of packaged environments in Gymnasium's vector."""
+    vector = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(identifier)] * ENVIRONMENTS)
+    actions = _actions(action_size)
+
+    def play() -> None:
+        vector.reset(seed=0)
+        for step in actions:
+            vector.step(step)
+
+    return play
+
+
+def by_dm_control() -> Program:
+    """The same of dm_control's finger."""
+    from dm_control import suite  # here, as leads prepares it for machines without a screen
+
+    environments = [suite.load("finger", "turn_hard") for _ in range(ENVIRONMENTS)]
+    actions = _actions(2)
+
+    def play() -> None:
+        for environment in environments:
+            environment.reset()
+        for step in actions:
+            for environment, action in zip(environments, step, strict=True):
+                environment.step(action)
+
+    return play
+
+
+def _actions(size: int) -> np.ndarray:
+    return np.random.default_rng(0).uniform(-1, 1, (STEPS, ENVIRONMENTS, size)).astype(np.float32)
+
+
+def seconds(programs: dict[str, Program], clock: Callable[[], float]) -> dict[str, float]:
+    """Median seconds of each program by `clock`, all timed in turn in each round."""
+    times: dict[str, list[float]] = {name: [] for name in programs}
+    for program in programs.values():
+        program()
+    for _ in range(ROUNDS):
+        for name, program in programs.items():
+            begin = clock()
+            program()
+            times[name].append(clock() - begin)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def rates(name: str, packaged: Program) -> dict[str, float]:
+    taken = seconds({"ours": ours(name), "packaged": packaged}, time.process_time)
+    steps = ENVIRONMENTS * STEPS
+    return {
+        f"{name} steps_per_second": steps / taken["ours"],
+        f"{name} packaged_steps_per_second": steps / taken["packaged"],
+        f"{name} ratio": taken["packaged"] / taken["ours"],
+    }
+
+
+def threads(name: str) -> dict[str, float]:
+    """Wall time of collecting with one thread against two, policy included; needs two free cores to mean anything."""
+    task = make_task(name)
+    method = Leads(LeadsConfig(), task)
+    act = jax.tree_util.Partial(method.explore, method.init(jax.random.key(0)))
+    environments = [task.make() for _ in range(6 * 4)]
+    collect = lambda n: on_host.rollout(task, act, 6, 4, "pink", jax.random.key(1), environments, n)
+    taken = seconds({"one": lambda: collect(1), "two": lambda: collect(2)}, time.monotonic)
+    return {f"{name} two_threads_speed_up": taken["one"] / taken["two"]}
+
+
+def main() -> None:
+    import gymnasium_robotics  # here, for the same reason
+
+    gymnasium.register_envs(gymnasium_robotics)
+    results = {}
+    for name, identifier in PACKAGED.items():
+        results |= rates(name, in_a_vector(identifier, make_task(name).action_size))
+    results |= rates("finger", by_dm_control())
+    for name in ("fetch-slide", "hand", "finger", "half-cheetah"):
+        results |= threads(name)
+    for name, value in results.items():
+        print(f"  {name:40} {value:,.2f}", flush=True)
+    path = Path(__file__).parent / "results" / "simulators.json"
+    rounded = {name: round(value, 2) for name, value in results.items()}
+    path.write_text(json.dumps({"command": "make bench", **rounded, "versions": versions()}, indent=2) + "\n")
+    print(f"written {path}")
+
+
+if __name__ == "__main__":
+    main()

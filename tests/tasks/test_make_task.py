@@ -1,0 +1,187 @@
+"""Tasks by name, and what may be chosen of each."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from leads.errors import UserError
+from leads.fields import build
+from leads.methods import METHODS, _all_settings, config_class, settings
+from leads.tasks import ROBOTS, TASKS, TaskOptions, complete_options, make_task
+from leads.tasks.task import Task
+
+PENDULUM = "gym:Pendulum-v1"
+VALUES = {"on_wall": "stop", "maze": {"start": [0, 0], "walls": []}, "features": (0,), "low": (-1,), "high": (1,)}
+VALUES |= {"horizon": 9}
+
+
+@pytest.fixture
+def maze_file(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"start": [0.5, 0.5], "walls": [[0, -1, 0, 1]]}))
+    return path
+
+
+# Every task
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_builds_and_fits_together(name):
+    task = make_task(name)
+    assert isinstance(task, Task) and task.name == name
+    assert task.start.dtype == np.float32 and task.start.ndim == 1 and np.isfinite(task.start).all()
+    assert task.low.shape == task.high.shape == task.features(task.start).shape == (len(task.feature_names),)
+    assert np.all(task.low < task.high)
+    assert set(task.grid_axes) <= set(range(len(task.low))) and 1 <= len(task.grid_axes) <= 3
+    assert min(task.horizon, task.budget, task.action_size) > 0
+    batch = np.tile(task.start, (2, 3, 1))
+    assert task.features(batch).shape == task.scaled_features(batch).shape == (2, 3, len(task.low))
+    environment = task.make()
+    state, _ = environment.reset(seed=1)
+    assert np.array_equal(state, task.start)
+    assert environment.action_space.shape == (task.action_size,)
+
+
+def test_the_tasks_are_the_mazes_and_the_robots():
+    assert list(TASKS) == ["maze-easy", "maze-u", "maze-hard", *ROBOTS]
+
+
+def test_an_unknown_task_is_answered_with_those_that_are_known():
+    with pytest.raises(UserError) as raised:
+        make_task("fetch-push")
+    assert str(raised.value) == (
+        "task: 'fetch-push' is unknown; allowed are maze-easy, maze-u, maze-hard, fetch-reach, fetch-slide, finger, "
+        "hand, half-cheetah, ant, humanoid, maze:FILE.json and gym:ID"
+    )
+    for name in ("", "maze", "maze-", "finger ", "Finger", "gym", "leads/Finger-v0"):
+        with pytest.raises(UserError, match=r"^task: .* is unknown; allowed are maze-easy"):
+            make_task(name)
+
+
+# Options
+
+ALLOWED = {
+    "maze-u": {"on_wall"},
+    "maze:mine.json": {"on_wall", "maze"},
+    "finger": set(),
+    "hand": set(),
+    PENDULUM: {"features", "low", "high", "horizon"},
+}
+
+
+@pytest.mark.parametrize("option", VALUES)
+@pytest.mark.parametrize("name", ALLOWED)
+def test_each_option_belongs_to_one_kind_of_task(name, option):
+    options = {option: VALUES[option]}
+    if name.startswith("maze:"):
+        options |= {"maze": VALUES["maze"]}  # or the file would be read
+    if option in ALLOWED[name]:
+        assert complete_options(name, options)[option] == VALUES[option]
+    else:
+        with pytest.raises(UserError) as raised:
+            make_task(name, **options)
+        assert str(raised.value) == f"{option}: is not an option of {name}"
+
+
+def test_every_option_is_tested_here():
+    assert set(VALUES) == set(asdict(TaskOptions())) == set().union(*ALLOWED.values())
+
+
+@pytest.mark.parametrize(
+    "option, value, message",
+    [
+        ("on_wall", "bounce", "on_wall: 'bounce' is not one of terminate, stop"),
+        ("on_wall", 1, "on_wall: 1 is not one of terminate, stop"),
+        ("on_wal", "stop", "on_wal: unknown field; allowed are on_wall, maze, features, low, high, horizon"),
+        ("features", 3, "features: 3 is not numbers with commas between them"),
+        ("horizon", 1.5, "horizon: 1.5 is not a whole number"),
+        ("low", ("a",), "low: ('a',) is not numbers with commas between them"),
+    ],
+)
+@pytest.mark.parametrize("name", ["maze-u", "finger", PENDULUM])
+def test_bad_values_are_named(name, option, value, message):
+    with pytest.raises(UserError) as raised:
+        make_task(name, **{option: value})
+    assert str(raised.value) == message
+
+
+def test_options_that_are_none_are_not_given():
+    assert complete_options("finger", dict.fromkeys(VALUES)) == {}
+    assert complete_options("maze-u", dict.fromkeys(VALUES)) == {"on_wall": "terminate"}
+
+
+def test_options_are_completed_with_what_making_the_task_again_depends_on():
+    assert complete_options("maze-u", {}) == {"on_wall": "terminate"}
+    assert complete_options("maze-u", {"on_wall": "stop"}) == {"on_wall": "stop"}
+    assert complete_options("finger", {}) == complete_options(PENDULUM, {}) == {}
+    chosen = {"features": [0, 1], "low": [-1, -1], "high": [1, 1], "horizon": 30}  # lists, as JSON has them
+    completed = complete_options(PENDULUM, chosen)
+    assert completed == {"features": (0, 1), "low": (-1, -1), "high": (1, 1), "horizon": 30}
+    task = make_task(PENDULUM, **chosen)
+    assert (task.horizon, task.low.tolist(), task.features(task.start).tolist()) == (
+        30,
+        [-1, -1],
+        task.start[:2].tolist(),
+    )
+
+
+def test_options_that_went_through_a_file_make_the_same_task(maze_file):
+    for name, options in (
+        (f"maze:{maze_file}", {"on_wall": "stop"}),
+        ("maze-hard", {}),
+        (PENDULUM, {"features": (0, 1), "horizon": 30}),
+    ):
+        completed = complete_options(name, options)
+        again = json.loads(json.dumps(completed))
+        one, other = make_task(name, **completed), make_task(name, **again)
+        assert np.array_equal(one.start, other.start) and np.array_equal(one.low, other.low)
+        assert one.horizon == other.horizon
+
+
+def test_a_maze_of_ones_own_is_kept_in_its_options(maze_file):
+    name = f"maze:{maze_file}"
+    options = complete_options(name, {})
+    assert options == {"on_wall": "terminate", "maze": {"start": (0.5, 0.5), "walls": ((0, -1, 0, 1),)}}
+    maze_file.unlink()
+    task = make_task(name, **json.loads(json.dumps(options)))
+    assert task.start.tolist() == [0.5, 0.5] and task.walls is not None and task.walls[0].tolist() == [0, -1, 0, 1]
+    with pytest.raises(UserError, match=r"mine\.json: No such file or directory$"):
+        make_task(name)
+
+
+@pytest.mark.parametrize("on_wall, ends", [(None, True), ("terminate", True), ("stop", False)])
+def test_on_wall_reaches_the_maze_and_its_environment(on_wall, ends):
+    task = make_task("maze-u", on_wall=on_wall)
+    environment = task.make()
+    environment.reset()
+    ended = [environment.step(np.float32([1, 0]))[2] for _ in range(10)]
+    assert any(ended) == ends
+    assert task.step is not None
+    assert bool(task.step(np.float32([-0.03, -0.5]), np.float32([1, 0]))[1]) == ends
+
+
+# Other defaults of a method on a task
+
+
+def sections() -> list[tuple[str, str]]:
+    return [(method, task) for method, tasks in _all_settings().items() for task in tasks]
+
+
+@pytest.mark.parametrize("method, task", sections())
+def test_settings_are_of_a_known_method_and_task_and_build_its_config(method, task):
+    assert method in METHODS and task in (*TASKS, "simulated")
+    fields = _all_settings()[method][task]
+    assert fields
+    config = asdict(build(config_class(method), fields))
+    usual = asdict(build(config_class(method), {}))
+    assert config == usual | fields
+    assert all(usual[name] != value for name, value in fields.items()), "settings.toml repeats a default"
+
+
+def test_settings_of_simulated_tasks_hold_for_all_of_them_and_a_tasks_own_are_added():
+    assert settings("random", make_task("maze-u")) == settings("leads", make_task("maze-u")) == {}
+    simulated = _all_settings()["leads"]["simulated"]
+    assert settings("leads", make_task(PENDULUM, features=(0,))) == settings("leads", make_task("finger")) == simulated
+    assert settings("leads", make_task("hand")) == simulated | {"n_skill": 12}
