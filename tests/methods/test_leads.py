@@ -38,9 +38,9 @@ def test_skills_are_orthonormal_and_drawn_by_the_seed():
 def test_the_learnt_skill_is_the_policy_averaged_over_its_steps():
     """One step an epoch, so that the average can be followed by hand; exploring is done by the last policy."""
     method, state, episodes = made(policy_steps=1, policy_average=0.75)
-    by_hand = state.actor.network.weights[0]
+    by_hand, update = state.actor.network.weights[0], jax.jit(method.update)
     for key in jax.random.split(jax.random.key(7), 3):
-        state, _ = method.update(state, episodes, key)
+        state, _ = update(state, episodes, key)
         by_hand = 0.75 * by_hand + 0.25 * state.actor.network.weights[0]
         np.testing.assert_allclose(state.average.network.weights[0], by_hand, rtol=1e-5, atol=1e-7)
     at = jnp.zeros(2), jnp.int32(1), jnp.zeros(2)

@@ -194,11 +194,13 @@ def test_coverage_curves_are_the_metrics(agent):
         np.testing.assert_allclose(line.get_xydata(), [[entry["samples"], entry[name]] for entry in metrics])
 
 
-def test_a_number_that_is_missing_leaves_a_gap(agent):
+def test_a_number_that_is_missing_is_passed_over(agent):
     metrics = agent.run.metrics()
     metrics[0]["distinctness"] = None
     _, right = figures.coverage_figure(metrics).axes
-    assert np.isnan(right.lines[0].get_ydata()[0])
+    assert right.lines[0].get_xdata().tolist() == [line["samples"] for line in metrics[1:]]
+    assert right.lines[0].get_ydata().tolist() == [line["distinctness"] for line in metrics[1:]]
+    figures.coverage_figure([line | {"distinctness": None} for line in metrics]).canvas.draw()
 
 
 def test_lines_after_the_checkpoint_are_not_drawn(agent, run_copy):

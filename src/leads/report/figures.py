@@ -280,9 +280,10 @@ def coverage_figure(metrics: list[dict[str, Any]]) -> Figure:
         (right, "distinctness", red, (0, (4, 1.5))),
     )
     for axes, name, colour, dashes in curves:
-        known = [(line["samples"], line[name]) for line in metrics if line[name] is not None]
+        known = [line for line in metrics if line[name] is not None]
+        samples, values = ([line[key] for line in known] for key in ("samples", name))
         look = {"linewidth": 1.8, "marker": "o", "markersize": 2.5, "clip_on": False}
-        axes.plot(*zip(*known, strict=True), color=colour, linestyle=dashes, label=name.replace("_", " "), **look)
+        axes.plot(samples, values, color=colour, linestyle=dashes, label=name.replace("_", " "), **look)
     left.set(xlabel="samples", ylabel="% of cells", ylim=(0, 100), xlim=(0, metrics[-1]["samples"]))
     left.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
     left.grid(color="#e5e7eb", linewidth=0.7)
