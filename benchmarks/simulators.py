@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import jax
@@ -32,17 +33,7 @@ Program = Callable[[], None]
 def ours(name: str) -> Program:
     """An episode of several environments, as the collector steps them."""
     task = make_task(name)
-    environments = [task.make() for _ in range(ENVIRONMENTS)]
-    actions = _actions(task.action_size)
-
-    def play() -> None:
-        for environment in environments:
-            environment.reset()
-        for step in actions:
-            for environment, action in zip(environments, step, strict=True):
-                environment.step(action)
-
-    return play
+    return _one_after_the_other([task.make() for _ in range(ENVIRONMENTS)], task.action_size)
 
 
 def in_a_vector(identifier: str, action_size: int) -> Program:
@@ -62,8 +53,11 @@ def by_dm_control() -> Program:
     """The same of dm_control's finger."""
     from dm_control import suite  # here, as leads prepares it for machines without a screen
 
-    environments = [suite.load("finger", "turn_hard") for _ in range(ENVIRONMENTS)]
-    actions = _actions(2)
+    return _one_after_the_other([suite.load("finger", "turn_hard") for _ in range(ENVIRONMENTS)], 2)
+
+
+def _one_after_the_other(environments: list[Any], action_size: int) -> Program:
+    actions = _actions(action_size)
 
     def play() -> None:
         for environment in environments:

@@ -13,20 +13,7 @@ import leads
 from leads.training import checkpoint
 from leads.training.run import Run
 
-TINY = {
-    "n_skill": 3,
-    "n_episode": 2,
-    "actor_hidden": (16,),
-    "measure_hidden": (16,),
-    "measure_steps": 4,
-    "measure_batch": 32,
-    "policy_steps": 2,
-    "policy_batch": 16,
-    "td_steps": 1,
-    "n_archive": 4,
-    "archive_size": 64,
-    "archive_admit": 32,
-}
+TINY = {"n_skill": 3, "n_episode": 2, "measure_steps": 4, "policy_steps": 2, "archive_size": 64, "archive_admit": 32}
 """With which an epoch takes no time; what it learns is worth nothing."""
 
 
