@@ -210,10 +210,9 @@ def test_lines_after_the_checkpoint_are_not_drawn(agent, run_copy):
     assert figures.metrics_of(agent) == before
 
 
-def test_a_task_of_two_features_is_drawn_by_components_and_features(open_agent, run_copy, monkeypatch):
+def test_a_task_of_two_features_is_drawn_by_components_and_features(open_agent, run_copy):
     open_agent.run = Run.open(run_copy)
-    monkeypatch.setattr(figures, "load", lambda run_dir: open_agent)
-    written = figures.write_figures(leads.load(run_copy))
+    written = figures.write_figures(open_agent)
     names = ["skills", "skills_features", "coverage", "visited"]
     names += ["measure", "measure_features", "uncertainty", "uncertainty_features"]
     assert [path.stem for path in written] == names
@@ -228,19 +227,17 @@ def test_a_task_of_three_features_is_drawn_by_components_and_pairs(finger_run, t
         assert_is_a_picture(path)
 
 
-def test_a_task_of_one_feature_is_drawn_by_components_only(agent, run_copy, monkeypatch):
+def test_a_task_of_one_feature_is_drawn_by_components_only(agent, run_copy):
     task = dataclasses.replace(agent.task, walls=None, counted=(0,))
     agent.run, agent.task, agent.visited_fine = Run.open(run_copy), task, agent.visited_fine[: task.fine_bins]
-    monkeypatch.setattr(figures, "load", lambda run_dir: agent)
-    written = figures.write_figures(leads.load(run_copy))
+    written = figures.write_figures(agent)
     assert [path.stem for path in written] == ["skills", "coverage", "measure", "uncertainty"]
 
 
-def test_a_control_without_walls_has_no_figures_of_what_it_does_not_learn(random_run, tmp_path, monkeypatch):
+def test_a_control_without_walls_has_no_figures_of_what_it_does_not_learn(random_run, tmp_path):
     agent = leads.load(shutil.copytree(random_run, tmp_path / "run"))
     agent.task = dataclasses.replace(agent.task, walls=None)
-    monkeypatch.setattr(figures, "load", lambda run_dir: agent)
-    written = figures.write_figures(leads.load(tmp_path / "run"))
+    written = figures.write_figures(agent)
     assert [path.stem for path in written] == ["skills", "skills_features", "coverage", "visited"]
 
 
