@@ -8,6 +8,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
@@ -27,7 +28,7 @@ from leads.training.train import resume, train
 
 def main(argv: list[str] | None = None) -> None:
     """Runs a command; bad input is one line on stderr and exit code 2."""
-    argv = _with_signs(sys.argv[1:] if argv is None else argv)
+    argv = sys.argv[1:] if argv is None else argv
     try:
         arguments = _parser(argv).parse_args(argv)
         keep_compiled_programs()
@@ -89,7 +90,7 @@ def diagnose_command(arguments: argparse.Namespace) -> None:
         print(line)
 
 
-def _with_signs(argv: list[str]) -> list[str]:
+def _with_signs(argv: Sequence[str]) -> list[str]:
     """`--low -1,-1` as `--low=-1,-1`, for a list that begins with a minus sign looks like an option."""
     joined: list[str] = []
     for word in argv:
@@ -105,6 +106,9 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **kwargs: Any):
         super().__init__(allow_abbrev=False, **kwargs)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return super().parse_args(_with_signs(args), namespace)
 
     def error(self, message: str) -> NoReturn:
         raise UserError(message)
