@@ -107,7 +107,7 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **kwargs: Any):
         super().__init__(allow_abbrev=False, **kwargs)
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_args(self, args: Sequence[str], namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return super().parse_args(_with_signs(args), namespace)
 
     def error(self, message: str) -> NoReturn:
