@@ -289,16 +289,10 @@ class Leads:
         self, state: LeadsState, s1: Float[Array, "*skill state"], s2: Float[Array, "n state"]
     ) -> Float[Array, "skill n"]:
         """f(s1, s2, z) with every skill's mean action; s1 is one state, or one for each skill."""
-        return self.log_measure_of(state, s1, self.seen(state, s2))
-
-    def log_measure_of(
-        self, state: LeadsState, s1: Float[Array, "*skill state"], seen: Float[Array, "n seen"]
-    ) -> Float[Array, "skill n"]:
-        """The same for what the measure would see of states s2."""
         s1 = state.scaling(jnp.broadcast_to(s1, (self.config.n_skill, self.task.state_size)))
         mean, log_std = state.actor(s1, state.skills)
         action = squashed_gaussian.sample(mean, log_std, jnp.zeros_like(mean))
-        return state.measure.pairs(s1, action, state.skills, seen)
+        return state.measure.pairs(s1, action, state.skills, self.seen(state, s2))
 
     def uncertainty(self, state: LeadsState, s: Float[Array, "n state"]) -> Float[Array, "skill n"]:
         """u_t(s, z) of candidate states."""
