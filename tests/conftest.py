@@ -45,6 +45,7 @@ def _quick_compilation() -> Iterator[None]:
         yield
     finally:
         jax.config.update("jax_disable_most_optimizations", False)
+        jax.clear_caches()  # or a usual run in this process would use small programs that were compiled so
 
 
 @pytest.fixture(scope="session")
