@@ -55,12 +55,12 @@ def test_without_averaging_the_learnt_skill_is_the_last_policy():
     jax.tree.map(np.testing.assert_array_equal, state.average, state.actor)
 
 
-@pytest.mark.parametrize("offset, out_of_reach", [(1.0, 0.0), (30.0, 0.0), (30.0, 0.5)])
+@pytest.mark.parametrize("offset, together", [(1.0, 1), (30.0, 3)])
 @pytest.mark.parametrize("objective", ["leads", "lower_bound", "lower_bound_diversity"])
-def test_the_objective_is_the_printed_one(objective, offset, out_of_reach):
+def test_the_objective_is_the_printed_one(objective, offset, together):
     """G by NumPy from m = exp f of every skill's action, for the very draws that the method makes."""
-    numbers = {"offset": offset, "out_of_reach": out_of_reach, "entropy": 0.3, "target_entropy": 0.7}
-    method, state, episodes = made(objective=objective, **numbers)
+    numbers = {"offset": offset, "entropy": 0.3, "target_entropy": 0.7}
+    method, state, episodes = made(objective=objective, n_together=together, **numbers)
     targets = jax.random.uniform(jax.random.key(5), state.targets.shape, minval=-1.0)
     state = eqx.tree_at(lambda s: s.targets, state, targets)
     seen = {}
@@ -78,16 +78,32 @@ def test_the_objective_is_the_printed_one(objective, offset, out_of_reach):
     )
 
     skill = np.asarray(jax.random.randint(jax.random.split(jax.random.key(3), 5)[0], (24,), 0, 6))
-    m = np.exp(np.asarray(seen["f"], np.float64))
-    own = m[np.arange(24), skill] + out_of_reach
+    assert seen["f"].shape == (24, 6, together if objective == "leads" else 1)
+    m = np.exp(np.asarray(seen["f"], np.float64)).mean(2)
+    own = m[np.arange(24), skill]
     g = np.log(own) if objective == "lower_bound" else np.log(own / (offset + m.sum(1)))
     assert float(parts["objective"]) == pytest.approx(g.mean(), abs=1e-4)
     assert float(total) == pytest.approx(
         g.mean() + 0.3 * float(parts["entropy"]) + 0.7 * float(parts["target_entropy"]), abs=1e-4
     )
     source = targets if objective == "leads" else episodes.states
-    for z, s2 in zip(skill, np.asarray(seen["s2"])[:, 0], strict=True):
-        assert np.any(np.all(np.isclose(np.asarray(source[z]).reshape(-1, 2), s2), axis=1))
+    for z, places in zip(skill, np.asarray(seen["s2"])[:, 0], strict=True):
+        for s2 in places:
+            assert np.any(np.all(np.isclose(np.asarray(source[z]).reshape(-1, 2), s2), axis=1))
+
+
+def test_the_memory_holds_the_last_epochs_and_the_measure_learns_from_them():
+    method, state, episodes = made(memory=3)
+    forgetful, forgotten, _ = made(memory=1)
+    assert not np.any(state.memory.lengths) and forgotten.memory.lengths.shape == (6, 0)
+    epochs = [eqx.tree_at(lambda e: e.states, episodes, episodes.states + shift) for shift in (0.0, 0.1, 0.2)]
+    same = []
+    for epoch, key in zip(epochs, jax.random.split(jax.random.key(2), 3), strict=True):
+        state, _ = method.update(state, epoch, key)
+        forgotten, _ = forgetful.update(forgotten, epoch, key)
+        same.append(np.allclose(state.measure.phi.weights[0], forgotten.measure.phi.weights[0], rtol=1e-4, atol=1e-6))
+    assert same == [True, False, False]  # the first epoch has nothing to remember
+    np.testing.assert_array_equal(state.memory.states, np.concatenate([epochs[2].states, epochs[1].states], axis=1))
 
 
 def test_a_policy_step_raises_the_objective():

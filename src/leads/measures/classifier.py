@@ -24,12 +24,12 @@ class Classifier(Measure):
         self.network = MLP(key, (state_size + action_size + seen_size + skill_size, *hidden, 1))
 
     def log_ratio(self, s1, a, z, s2):
-        s2 = jnp.broadcast_to(s2, (*s1.shape[:-1], s2.shape[-1]))
-        return self.network(jnp.concatenate([s1, a, s2, z], -1))[..., 0]
+        inputs = s1, a, s2, z
+        rows = jnp.broadcast_shapes(*(x.shape[:-1] for x in inputs))
+        return self.network(jnp.concatenate([jnp.broadcast_to(x, (*rows, x.shape[-1])) for x in inputs], -1))[..., 0]
 
     def pairs(self, s1, a, z, s2):
-        rows = [jnp.broadcast_to(x[:, None], (len(x), len(s2), x.shape[-1])) for x in (s1, a, z)]
-        return self.log_ratio(rows[0], rows[1], rows[2], s2[None])
+        return self.log_ratio(s1[:, None], a[:, None], z[:, None], s2[None])
 
     def logits(self, s1, a, z, positives, marginal):
         return tuple(self.log_ratio(s1, a, z, s2) for s2 in positives), self.log_ratio(s1, a, z, marginal)[:, None]

@@ -15,12 +15,12 @@ class Measure(eqx.Module):
     @abstractmethod
     def log_ratio(
         self,
-        s1: Float[Array, "*batch state"],
-        a: Float[Array, "*batch action"],
-        z: Float[Array, "*batch skill"],
+        s1: Float[Array, "*#batch state"],
+        a: Float[Array, "*#batch action"],
+        z: Float[Array, "*#batch skill"],
         s2: Float[Array, "*#batch seen"],
     ) -> Float[Array, "*batch"]:
-        """f row by row; `s2` may broadcast."""
+        """f row by row; rows broadcast."""
 
     @abstractmethod
     def pairs(

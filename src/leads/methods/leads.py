@@ -51,6 +51,8 @@ class LeadsConfig:
     """Gradient steps on the measure after collecting (paper: 256)."""
     measure_batch: int = 256
     """Transitions a step of the measure; the factorised form sees all pairs of them (paper: 1024)."""
+    memory: int = 1
+    """Epochs whose episodes the measure learns from, this one and those before it (paper: 1)."""
     measure_rate: float = 5e-4
     """Adam's rate for the measure (paper: 5e-4)."""
     mc_weight: float = 0.5
@@ -86,6 +88,8 @@ class LeadsConfig:
     """Bounded and literal u: targets are chosen among archived states, or states of this epoch's D_z (paper: epoch)."""
     n_archive: int = 256
     """Targets per skill and epoch: draws from exp u if balanced, else the best by u (paper: 1)."""
+    n_together: int = 1
+    """Targets that a step of the policy takes together: it is enough to be at one of them (paper: 1)."""
     archive_size: int = 1024
     """States kept, spread evenly over all that was ever visited."""
     archive_admit: int = 512
@@ -97,8 +101,6 @@ class LeadsConfig:
     """eq:objective_function, or the earlier bounds eq:lower_bound, eq:lower_bound_diversity (paper: leads)."""
     offset: float = 30.0
     """The number beside the sum in the denominator of the objective; G saturates once m is far above it (paper: 1)."""
-    out_of_reach: float = 0.0
-    """The measure m(s1,s2,z) below which a target s2 teaches the policy in s1 nothing (paper: 0)."""
     policy_steps: int = 64
     """Gradient steps on the policy an epoch (paper: 16)."""
     policy_batch: int = 128
@@ -120,7 +122,9 @@ class LeadsConfig:
             "n_episode",
             "measure_steps",
             "measure_batch",
+            "memory",
             "n_archive",
+            "n_together",
             "archive_size",
             "archive_admit",
             "policy_steps",
@@ -133,9 +137,8 @@ class LeadsConfig:
                 raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
         if not 0 <= self.policy_average < 1:
             raise UserError(f"policy_average: {self.policy_average} is not allowed; give a number from 0 to below 1")
-        for name in ("td_steps", "out_of_reach"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number from 0")
+        if self.td_steps < 0:
+            raise UserError(f"td_steps: {self.td_steps} is not allowed; give a number from 0")
         if not 0 < self.discount < 1:
             raise UserError(f"discount: {self.discount} is not allowed; give a number between 0 and 1")
         for name in ("mc_weight", "history_decay"):
@@ -165,6 +168,8 @@ class LeadsState(eqx.Module):
     targets: Float[Array, "skill archive state"]
     """Where delta(s|z) puts its mass; the first of each skill is s_t^z, the argmax of u."""
     scaling: Scaling
+    memory: Episodes
+    """Episodes of the epochs before, the newest first, as many as `memory` wants besides this one's."""
     archive: Archive
     """The history: how much each skill has visited states spread over all that was visited."""
 
@@ -199,6 +204,7 @@ class Leads:
             measure_optimiser=self.measure_optimiser.init(eqx.filter(measure, eqx.is_array)),
             targets=jnp.broadcast_to(self.start, (c.n_skill, c.n_archive, task.state_size)),
             scaling=Scaling.of(task),
+            memory=Episodes.none(c.n_skill, (c.memory - 1) * c.n_episode, task),
             archive=Archive.empty(c.archive_size, self.start, c.n_skill),
         )
 
@@ -221,11 +227,13 @@ class Leads:
         keys = jax.random.split(key, 3)
         state = eqx.tree_at(lambda s: s.scaling, state, state.scaling.seen(episodes), is_leaf=lambda x: x is None)
         state = self._archive(state, episodes)
-        state, fitted = self._fit_measure(state, episodes, keys[0])
+        recent = jax.tree.map(lambda new, old: jnp.concatenate([new, old], axis=1), episodes, state.memory)
+        state, fitted = self._fit_measure(state, recent, keys[0])
         visits = self.visits(state)
         state = self._choose_targets(state, episodes, keys[1])
-        state, improved = self._improve_policy(state, episodes, keys[2])
-        return eqx.tree_at(lambda s: s.archive.visits, state, visits), fitted | improved
+        state, improved = self._improve_policy(state, episodes, recent, keys[2])
+        memory = jax.tree.map(lambda x, old: x[:, : old.shape[1]], recent, state.memory)
+        return eqx.tree_at(lambda s: (s.archive.visits, s.memory), state, (visits, memory)), fitted | improved
 
     # The history
 
@@ -342,27 +350,27 @@ class Leads:
         skill = jax.random.randint(keys[0], (c.policy_batch,), 0, c.n_skill)
         s1 = episodes.states[skill, *draw_steps(episodes, skill, keys[1])]
         if c.objective == "leads":
-            s2 = state.targets[skill, jax.random.randint(keys[2], skill.shape, 0, c.n_archive)]
+            s2 = state.targets[skill[:, None], jax.random.randint(keys[2], (*skill.shape, c.n_together), 0, c.n_archive)]
         else:
-            s2 = episodes.states[skill, *draw_steps(episodes, skill, keys[2])]
+            s2 = episodes.states[skill, *draw_steps(episodes, skill, keys[2])][:, None]
         everyone = (c.policy_batch, c.n_skill)
         s = jnp.broadcast_to(state.scaling(s1)[:, None], (*everyone, s1.shape[-1]))
         z = jnp.broadcast_to(state.skills, (*everyone, c.skill_size))
         mean, log_std = actor(s, z)
         noise = jax.random.normal(keys[3], mean.shape)
         action = squashed_gaussian.sample(mean, log_std, noise)
-        f = state.measure.log_ratio(s, action, z, self.seen(state, s2)[:, None])
+        f = state.measure.log_ratio(s[:, :, None], action[:, :, None], z[:, :, None], self.seen(state, s2)[:, None])
+        f = jax.nn.logsumexp(f, axis=2) - jnp.log(f.shape[2])
         own = jnp.take_along_axis(f, skill[:, None], axis=1)
         beside = jnp.concatenate([f, jnp.full_like(own, jnp.log(c.offset))], axis=1)
-        own = jnp.logaddexp(own[:, 0], jnp.log(c.out_of_reach))
-        g = jnp.mean(own - (0.0 if c.objective == "lower_bound" else jax.nn.logsumexp(beside, axis=1)))
+        g = jnp.mean(own[:, 0] - (0.0 if c.objective == "lower_bound" else jax.nn.logsumexp(beside, axis=1)))
         entropy = -jnp.mean(squashed_gaussian.log_prob(mean, log_std, noise))
-        there = actor(state.scaling(s2), state.skills[skill])
+        there = actor(state.scaling(s2[:, 0]), state.skills[skill])
         target_entropy = -jnp.mean(squashed_gaussian.log_prob(*there, jax.random.normal(keys[4], there[0].shape)))
         objective = g + c.entropy * entropy + c.target_entropy * target_entropy
         return objective, {"objective": g, "entropy": entropy, "target_entropy": target_entropy}
 
-    def _improve_policy(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
+    def _improve_policy(self, state: LeadsState, episodes: Episodes, recent: Episodes, key: PRNGKeyArray):
         c = self.config
 
         def step(state: LeadsState, key: PRNGKeyArray):
@@ -374,7 +382,7 @@ class Leads:
             mix = lambda old, new: c.policy_average * old + (1 - c.policy_average) * new
             average = jax.tree.map(mix, state.average, actor)
             state = eqx.tree_at(lambda s: (s.actor, s.average, s.actor_optimiser), state, (actor, average, optimiser))
-            off_policy = lambda state, key: self._measure_step(state, episodes, False, key)
+            off_policy = lambda state, key: self._measure_step(state, recent, False, key)
             return jax.lax.scan(off_policy, state, keys[1:])[0], metrics
 
         state, metrics = jax.lax.scan(step, state, jax.random.split(key, c.policy_steps))

@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from leads.tasks.task import Task
+
 
 class Episodes(eqx.Module):
     """Episodes of every skill, padded to the horizon; after the end the last state repeats (it is absorbing)."""
@@ -16,6 +18,17 @@ class Episodes(eqx.Module):
     """True steps of each episode."""
     terminated: Bool[Array, "skill episode"]
     """Whether the episode ended by itself (at a wall), not by the horizon."""
+
+    @classmethod
+    def none(cls, n_skill: int, n_episode: int, task: Task) -> "Episodes":
+        """Place for episodes of which no step has happened."""
+        size = n_skill, n_episode
+        return cls(
+            states=jnp.zeros((*size, task.horizon + 1, task.state_size)),
+            actions=jnp.zeros((*size, task.horizon, task.action_size)),
+            lengths=jnp.zeros(size, jnp.int32),
+            terminated=jnp.zeros(size, bool),
+        )
 
     @property
     def horizon(self) -> int:

@@ -21,7 +21,7 @@ from leads.tasks import TaskOptions, complete_options, make_task
 from leads.tasks.task import Task
 from leads.training import checkpoint
 
-FORMAT = 2
+FORMAT = 3
 """Version of the run directory's layout."""
 MOST_SAMPLES = 2_000_000_000
 """Samples are counted in 32 bits."""

@@ -25,8 +25,8 @@ from leads.training.run import Run, plain, run_config
 Report = Callable[[dict[str, Any]], None]
 """Told of the start, {run, epoch, note}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
 
-HOST_EVALUATION = 4
-"""Epochs between evaluations of tasks on the host, where fresh episodes cost as much as those that are learnt from."""
+HOST_EVALUATION = 2
+"""Steps of training for each of evaluation on the host, where fresh steps cost as much as those that are learnt from."""
 
 Rollout = Callable[[Any, PRNGKeyArray], Episodes]
 """(method's state, key) -> Episodes of all skills."""
@@ -97,14 +97,14 @@ def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report:
         run.rewind(epoch)
         report({"run": str(run.directory), "epoch": epoch, "note": task.note})
         collect, update, evaluate = phases(task, method, threads)
+        due = _evaluations(task, method, config.samples)
         clock = Clock(run, config.samples, int(state.samples))
         while state.samples < config.samples:
             epoch += 1
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
-            episodes = collect(state.method, keys[0])
+            episodes, before = collect(state.method, keys[0]), state.samples
             state, learning = update(state, episodes, keys[1])
-            due = task.step is not None or epoch % HOST_EVALUATION == 0 or state.samples >= config.samples
-            metrics = evaluate(state, keys[2] if due else None) | learning
+            metrics = evaluate(state, keys[2] if due(int(before), int(state.samples)) else None) | learning
             line = {"epoch": epoch, "samples": int(state.samples)} | {k: plain(v) for k, v in metrics.items()}
             run.append("metrics.jsonl", line)
             timing = clock.tick(epoch, int(state.samples))
@@ -113,6 +113,14 @@ def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report:
             report(line | timing)
         run.write_summary(_summary(run))
     return run.directory
+
+
+def _evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
+    """Whether an epoch that took the samples from one number to another ends with fresh episodes; the last one does."""
+    if task.step is not None:
+        return lambda before, samples: True
+    every = HOST_EVALUATION * method.config.n_skill * evaluation.EVALUATION_EPISODES * task.horizon
+    return lambda before, samples: samples >= budget or samples // every > before // every
 
 
 def initial_state(task: Task, method: Method, key) -> TrainState:
