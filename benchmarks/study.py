@@ -116,9 +116,8 @@ def run(job: Job, commit: str) -> tuple[list[dict], dict]:
         directory = Run.open(out)
         row = directory.summary() | {"variant": job.variant, "commit": commit}
         metrics = directory.metrics()
-    known = [line for line in metrics[:-1] if line["skill_coverage"] is not None]
-    thin = known[:: max(len(known) // POINTS, 1)]
-    return [row | line for line in (*thin, metrics[-1])], row
+    every = max(len(metrics) // POINTS, 1)
+    return [row | line for line in (*metrics[:-1:every], metrics[-1])], row
 
 
 def rows(path: Path) -> list[dict[str, str]]:
