@@ -12,12 +12,13 @@ from leads.errors import UserError
 
 
 def docs(cls: type) -> dict[str, str]:
-    """The string literal under each field of a dataclass."""
-    body = ast.parse(inspect.cleandoc(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]
+    """The string literal under each field of a dataclass, its own and those that it inherits."""
     found = {}
-    for field, below in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore[union-attr]
+    for ancestor in reversed(cls.__mro__[:-1]):
+        body = ast.parse(inspect.cleandoc(inspect.getsource(ancestor))).body[0].body  # type: ignore[attr-defined]
+        for field, below in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore[union-attr]
     return found
 
 

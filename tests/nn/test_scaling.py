@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.nn.scaling import LARGEST, SMALLEST, Scaling
+from leads.nn.running_statistics import SMALLEST, RunningStatistics
+from leads.nn.scaling import LARGEST, Scaling
 from leads.rollouts.episodes import Episodes
 from leads.tasks import make_task
 from leads.tasks.task import Task
@@ -50,9 +51,9 @@ def test_mean_and_variance_are_those_of_all_real_states_of_all_batches():
     scaling, visited = Scaling.of(task()), np.empty((0, 4))
     for episodes in batches:
         scaling, visited = see(scaling, episodes), np.concatenate([visited, real_states(episodes)])
-        assert scaling.mean == pytest.approx(visited.mean(0), rel=1e-6, abs=1e-5)
-        assert scaling.variance == pytest.approx(visited.var(0), rel=2e-4)
-        assert scaling.count == len(visited)
+        assert scaling.statistics.mean == pytest.approx(visited.mean(0), rel=1e-6, abs=1e-5)
+        assert scaling.statistics.variance == pytest.approx(visited.var(0), rel=2e-4)
+        assert scaling.statistics.count == len(visited)
     seen = scaling(jnp.asarray(visited, jnp.float32))
     assert np.mean(seen, 0) == pytest.approx(np.zeros(4), abs=1e-2)
     assert np.std(seen, 0) == pytest.approx(np.ones(4), abs=1e-2)
@@ -61,9 +62,9 @@ def test_mean_and_variance_are_those_of_all_real_states_of_all_batches():
 def test_after_the_first_batch_nothing_is_left_of_the_start():
     episodes = random_episodes(np.random.default_rng(1))
     one, other = (see(Scaling.of(task(start)), episodes) for start in ((0, 3, -200, 1e4), (7, 3.1, -100, 8e3)))
-    assert one.mean == pytest.approx(np.asarray(other.mean), rel=1e-6, abs=1e-4)
-    assert one.variance == pytest.approx(np.asarray(other.variance), rel=2e-4)
-    assert one.count == other.count == len(real_states(episodes))
+    assert one.statistics.mean == pytest.approx(np.asarray(other.statistics.mean), rel=1e-6, abs=1e-4)
+    assert one.statistics.variance == pytest.approx(np.asarray(other.statistics.variance), rel=2e-4)
+    assert one.statistics.count == other.statistics.count == len(real_states(episodes))
 
 
 def test_before_anything_was_visited_the_start_is_nought_and_a_unit_is_one():
@@ -82,7 +83,7 @@ def test_what_does_not_vary_is_not_blown_up():
 
 
 def test_scaled_states_are_clipped():
-    scaling = Scaling(jnp.asarray([1.0, 1.0]), jnp.asarray([4.0, 4.0]), jnp.asarray(9.0))
+    scaling = Scaling(RunningStatistics(jnp.asarray([1.0, 1.0]), jnp.asarray([4.0, 4.0]), jnp.asarray(9.0)))
     assert scaling(jnp.asarray([[1.0, 3.0], [21.0, 21.5], [1e20, -jnp.inf]])).tolist() == [
         [0, 1],
         [LARGEST, LARGEST],

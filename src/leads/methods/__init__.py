@@ -6,12 +6,29 @@ from importlib import resources
 from typing import Any
 
 from leads.errors import UserError
+from leads.methods.csd import Csd, CsdConfig
+from leads.methods.diayn import Diayn, DiaynConfig
 from leads.methods.leads import Leads, LeadsConfig
+from leads.methods.lsd import Lsd, LsdConfig
 from leads.methods.method import Method
+from leads.methods.metra import Metra, MetraConfig
+from leads.methods.ngu import Ngu, NguConfig
 from leads.methods.random import Random, RandomConfig
+from leads.methods.rnd import Rnd, RndConfig
+from leads.methods.smm import Smm, SmmConfig
 from leads.tasks.task import Task
 
-METHODS: dict[str, tuple[type, type]] = {"leads": (Leads, LeadsConfig), "random": (Random, RandomConfig)}
+METHODS: dict[str, tuple[type, type]] = {
+    "leads": (Leads, LeadsConfig),
+    "rnd": (Rnd, RndConfig),
+    "diayn": (Diayn, DiaynConfig),
+    "smm": (Smm, SmmConfig),
+    "ngu": (Ngu, NguConfig),
+    "lsd": (Lsd, LsdConfig),
+    "csd": (Csd, CsdConfig),
+    "metra": (Metra, MetraConfig),
+    "random": (Random, RandomConfig),
+}
 
 
 def config_class(name: str) -> type:

@@ -12,7 +12,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.ticker import MaxNLocator
 
 from leads.agent import Agent
-from leads.nn.scaling import SMALLEST
+from leads.nn.running_statistics import SMALLEST
 from leads.report import style
 from leads.rollouts.episodes import Episodes
 from leads.tasks.task import Task

@@ -1,0 +1,74 @@
+"""CSD: skills as directions in a space where rare transitions are long (Park et al. 2023, arXiv:2302.05103)."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from leads.methods.displacement import Displacement, DisplacementConfig
+from leads.methods.intrinsic import Batch
+from leads.methods.metra import Dual
+from leads.nn.networks import MLP
+
+
+@dataclass(frozen=True)
+class CsdConfig(DisplacementConfig):
+    """The numbers of CSD."""
+
+    model_rate: float = 1e-4
+    """Adam's rate for phi, the multiplier and the model of transitions (published: 1e-4)."""
+    multiplier: float = 3000.0
+    """Lambda of the constraint in the beginning (published: 3000)."""
+    slack: float = 1e-6
+    """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-6)."""
+    reward_scale: float = 10.0
+    """By what rewards are multiplied (published: 10)."""
+
+
+class CsdModel(eqx.Module):
+    """phi with its multiplier, and the Gaussian of s' - s, given s, in which a likely step is a short one."""
+
+    dual: Dual
+    transition: MLP
+
+    @property
+    def phi(self) -> MLP:
+        return self.dual.phi
+
+    def step(self, x: Float[Array, "batch seen"]) -> tuple[Float[Array, "batch seen"], Float[Array, "batch seen"]]:
+        """(mu, log sigma) of s' - s."""
+        mean, log_std = jnp.split(self.transition(x), 2, axis=-1)
+        return mean, jnp.clip(log_std, LOG_STD_MIN, LOG_STD_MAX)
+
+
+LOG_STD_MIN, LOG_STD_MAX = -6.0, 2.0
+
+
+class Csd(Displacement):
+    """The model bounds the mean square of phi's step by d(s, s'), the controllability-aware length of the step."""
+
+    def init_model(self, key: PRNGKeyArray) -> CsdModel:
+        phi_key, transition_key = jax.random.split(key)
+        phi = MLP(phi_key, (self.seen_size, *self.config.model_hidden, self.skill_size))
+        transition = MLP(transition_key, (self.seen_size, *self.config.model_hidden, 2 * self.seen_size))
+        return CsdModel(Dual(phi, jnp.log(jnp.float32(self.config.multiplier))), transition)
+
+    def length(self, model: CsdModel, batch: Batch) -> Float[Array, " batch"]:
+        """d = mean_i (ds - mu)_i^2 w_i^2, w = 1 / sigma divided by its geometric mean."""
+        mean, log_std = model.step(batch.x)
+        log_weight = -log_std + jnp.mean(log_std, axis=-1, keepdims=True)
+        return jnp.mean((batch.next_x - batch.x - mean) ** 2 * jnp.exp(2 * log_weight), axis=-1)
+
+    def model_loss(self, model: CsdModel, batch: Batch, key: PRNGKeyArray):
+        """max E[r + lambda min(epsilon, d - mean_i (phi(s') - phi(s))_i^2)], and the likelihood of s' - s."""
+        moved = self.displacement(model, batch)
+        allowed = jax.lax.stop_gradient(self.length(model, batch))
+        room = jnp.minimum(self.config.slack, allowed - jnp.mean(moved**2, axis=-1))
+        phi, multiplier = model.dual.losses(jnp.sum(moved * self.direction(batch.z), axis=-1), room)
+        mean, log_std = model.step(batch.x)
+        surprise = 0.5 * ((batch.next_x - batch.x - mean) / jnp.exp(log_std)) ** 2 + log_std
+        transition = jnp.mean(jnp.sum(surprise, axis=-1))
+        metrics = {"step_allowed": jnp.mean(jnp.sqrt(allowed)), "transition_loss": transition}
+        return phi + multiplier + transition, metrics | {"multiplier": jnp.exp(model.dual.log_multiplier)}

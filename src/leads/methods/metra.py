@@ -1,0 +1,53 @@
+"""METRA: skills as directions in a space where a step in time has length 1 (Park et al. 2024, arXiv:2310.08887)."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from leads.methods.displacement import Displacement, DisplacementConfig
+from leads.methods.intrinsic import Batch
+from leads.nn.networks import MLP
+
+
+@dataclass(frozen=True)
+class MetraConfig(DisplacementConfig):
+    """The numbers of METRA."""
+
+    model_rate: float = 1e-4
+    """Adam's rate for phi and the multiplier (published: 1e-4)."""
+    multiplier: float = 30.0
+    """Lambda of the constraint |phi(s') - phi(s)| <= 1 in the beginning (published: 30)."""
+    slack: float = 1e-3
+    """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-3)."""
+
+
+class Dual(eqx.Module):
+    """A map of states and the multiplier of what it must obey."""
+
+    phi: MLP
+    log_multiplier: Float[Array, ""]
+
+    def losses(self, gain: Float[Array, " batch"], room: Float[Array, " batch"]):
+        """phi: -(gain + lambda room), room being positive where the constraint holds; lambda rises where it does not."""
+        phi = -jnp.mean(gain + jax.lax.stop_gradient(jnp.exp(self.log_multiplier)) * room)
+        return phi, self.log_multiplier * jax.lax.stop_gradient(jnp.mean(room))
+
+
+class Metra(Displacement):
+    """The model is phi, whose steps |phi(s') - phi(s)|, the root of a sum over dimensions, are at most 1."""
+
+    def init_model(self, key: PRNGKeyArray) -> Dual:
+        phi = MLP(key, (self.seen_size, *self.config.model_hidden, self.skill_size))
+        return Dual(phi, jnp.log(jnp.float32(self.config.multiplier)))
+
+    def model_loss(self, model: Dual, batch: Batch, key: PRNGKeyArray):
+        """max E[r + lambda min(epsilon, 1 - |phi(s') - phi(s)|^2)]."""
+        moved = self.displacement(model, batch)
+        length = jnp.sum(moved**2, axis=-1)
+        room = jnp.minimum(self.config.slack, 1 - length)
+        phi, multiplier = model.losses(jnp.sum(moved * self.direction(batch.z), axis=-1), room)
+        metrics = {"step_length": jnp.mean(jnp.sqrt(length + 1e-12)), "multiplier": jnp.exp(model.log_multiplier)}
+        return phi + multiplier, metrics

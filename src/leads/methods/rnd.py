@@ -1,0 +1,95 @@
+"""RND: one policy that goes where a random network cannot be predicted yet (Burda et al. 2019, arXiv:1810.12894)."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
+from leads.nn.networks import MLP
+from leads.nn.running_statistics import RunningStatistics
+from leads.rollouts.episodes import Episodes
+from leads.rollouts.replay import Transitions
+
+
+@dataclass(frozen=True)
+class RndConfig(IntrinsicConfig):
+    """The numbers of RND."""
+
+    model_rate: float = 1e-4
+    """Adam's rate for the predictor (published: 1e-4)."""
+    n_feature: int = 512
+    """Outputs of the random network and of its predictor (published: 512)."""
+    fade: float = 0.9
+    """Share that old rewards keep in each epoch in the running unit of reward (published: 1, over far longer runs)."""
+    clip: float = 5.0
+    """What both see is whitened and clipped to this (published: 5)."""
+
+
+class Novelty(eqx.Module):
+    """A random network that never changes, and one that learns to predict it."""
+
+    random: MLP
+    predictor: MLP
+    seen: RunningStatistics
+    """Of what the networks see."""
+
+    def __init__(self, key: PRNGKeyArray, sizes: tuple[int, ...]):
+        random_key, predictor_key = jax.random.split(key)
+        self.random, self.predictor = MLP(random_key, sizes), MLP(predictor_key, sizes)
+        self.seen = RunningStatistics.around(jnp.zeros(sizes[0]))
+
+    def error(self, x: Float[Array, "*batch seen"], clip: float) -> Float[Array, "*batch"]:
+        """Mean squared error of the prediction."""
+        x = jax.lax.stop_gradient(self.seen.whitened(x, clip))
+        return jnp.mean((self.predictor(x) - jax.lax.stop_gradient(self.random(x))) ** 2, axis=-1)
+
+
+class RndModel(eqx.Module):
+    """The novelty, and the discounted sums of rewards that it has given, whose spread is the unit of reward."""
+
+    novelty: Novelty
+    returns: RunningStatistics
+
+
+class Rnd(Intrinsic):
+    """One policy; n_skill only says how many groups of episodes it collects."""
+
+    @property
+    def skill_size(self) -> int:
+        return 0
+
+    def init_model(self, key: PRNGKeyArray) -> RndModel:
+        sizes = (self.seen_size, *self.config.model_hidden, self.config.n_feature)
+        return RndModel(Novelty(key, sizes), RunningStatistics.around(jnp.zeros(1)))
+
+    def see(self, model: RndModel, x: Float[Array, "skill episode time1 seen"], episodes: Episodes) -> RndModel:
+        real = episodes.steps()
+        model = eqx.tree_at(lambda m: m.novelty.seen, model, model.novelty.seen.seen(x[:, :, 1:], real))
+        error = model.novelty.error(x[:, :, 1:], self.config.clip)
+
+        def discounted(total, r):
+            total = self.config.discount * total + r
+            return total, total
+
+        _, returns = jax.lax.scan(discounted, jnp.zeros(error.shape[:2]), jnp.moveaxis(error, 2, 0))
+        returns = model.returns.faded(self.config.fade).seen(jnp.moveaxis(returns, 0, 2)[..., None], real)
+        return eqx.tree_at(lambda m: m.returns, model, returns)
+
+    def model_loss(self, model: RndModel, batch: Batch, key: PRNGKeyArray):
+        """The error of the prediction."""
+        loss = jnp.mean(model.novelty.error(batch.next_x, self.config.clip))
+        return loss, {"prediction_error": loss}
+
+    def reward(self, model: RndModel, batch: Batch, key: PRNGKeyArray) -> Float[Array, " batch"]:
+        """The error of the prediction in s', divided by the standard deviation of discounted sums of it."""
+        unit = jnp.sqrt(model.returns.variance[0]) + 1e-8
+        return model.novelty.error(batch.next_x, self.config.clip) / unit
+
+    def afterwards(self, transitions: Transitions) -> Transitions:
+        """The reward is not episodic: after a terminal state life goes on at the start."""
+        next_s = jnp.where(transitions.terminal[:, None], jnp.asarray(self.task.start), transitions.next_s)
+        alive = jnp.zeros_like(transitions.terminal)
+        return eqx.tree_at(lambda t: (t.next_s, t.terminal), transitions, (next_s, alive))
