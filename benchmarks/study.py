@@ -1,8 +1,11 @@
 """Runs a study and adds a row for every run to results/runs.csv and its thinned curve to results/curves.csv.
 
     python benchmarks/study.py mazes       LEADS and the controls on the three mazes, seeds 0 to 4
+    python benchmarks/study.py methods     the seven other methods on the three mazes, seeds 0 to 4
+    python benchmarks/study.py noises      the same and LEADS with the noise that is not their default
     python benchmarks/study.py ablation    variants of LEADS on maze-hard
     python benchmarks/study.py robots      LEADS and the controls on Fetch and the finger, seeds 0 to 4
+    python benchmarks/study.py slide       variants of LEADS on fetch-slide
 
 Runs that have their row already are not done again, so a study that was stopped goes on where it was.
 """
@@ -29,6 +32,7 @@ POINTS = 50
 """Points kept of a run's curve."""
 MAZES = ("maze-easy", "maze-u", "maze-hard")
 ROBOTS = ("fetch-slide", "finger", "fetch-reach")
+BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
 SEEDS = (0, 1, 2, 3, 4)
 CONTROLS = (("random", "", ""), ("random", "white", "--noise white"), ("random", "loud", "--scale 1"))
 """(method, variant, options) of those that learn nothing."""
@@ -56,6 +60,15 @@ VARIANTS = {
     "classifier": "--measure classifier --measure-hidden 256,128",
 }
 """What the ablation changes, one idea at a time but for `paper`."""
+SLIDE_VARIANTS = {
+    "one-target": "--n-together 1",
+    "no-memory": "--memory 1",
+    "neither": "--n-together 1 --memory 1",
+    "long-epochs": "--n-episode 8",
+    "many-targets": "--n-together 32",
+    "whole-state": "--measure-of state",
+}
+"""What the ablation on fetch-slide changes of that task's settings."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,25 @@ def mazes(samples: int | None) -> list[Job]:
     ]
 
 
+def methods(samples: int | None) -> list[Job]:
+    return [
+        Job(method, "", task, "terminate", seed, samples)
+        for seed in SEEDS
+        for task in reversed(MAZES)
+        for method in BASELINES
+    ]
+
+
+def noises(samples: int | None) -> list[Job]:
+    """The seven collect with white noise by default and with pink here, LEADS the other way round."""
+    return [
+        Job(method, noise, task, "terminate", seed, samples, f"--noise {noise}")
+        for seed in SEEDS
+        for task in reversed(MAZES)
+        for method, noise in (("leads", "white"), *((method, "pink") for method in BASELINES))
+    ]
+
+
 def robots(samples: int | None) -> list[Job]:
     return [
         Job(method, variant, task, "", seed, samples, options)
@@ -92,14 +124,31 @@ def robots(samples: int | None) -> list[Job]:
 
 
 def ablation(samples: int | None) -> list[Job]:
+    return _variants(VARIANTS, "maze-hard", "terminate", samples)
+
+
+def slide(samples: int | None) -> list[Job]:
+    return _variants(SLIDE_VARIANTS, "fetch-slide", "", samples)
+
+
+def _variants(variants: dict[str, str], task: str, on_wall: str, samples: int | None) -> list[Job]:
     return [
-        Job("leads", variant, "maze-hard", "terminate", seed, samples, options)
+        Job("leads", variant, task, on_wall, seed, samples, options)
         for seed in SEEDS[:2]
-        for variant, options in VARIANTS.items()
+        for variant, options in variants.items()
     ]
 
 
-STUDIES = {"mazes": (mazes, None), "ablation": (ablation, 150_000), "robots": (robots, None)}
+NOISES_SAMPLES = 300_000
+ABLATION_SAMPLES = {"maze-hard": 150_000, "fetch-slide": 48_000}
+STUDIES = {
+    "mazes": (mazes, None),
+    "methods": (methods, None),
+    "noises": (noises, NOISES_SAMPLES),
+    "ablation": (ablation, ABLATION_SAMPLES["maze-hard"]),
+    "robots": (robots, None),
+    "slide": (slide, ABLATION_SAMPLES["fetch-slide"]),
+}
 
 
 def run(job: Job, commit: str) -> tuple[list[dict], dict]:

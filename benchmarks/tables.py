@@ -3,17 +3,19 @@
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; everything else in a page is left as it is.
 """
 
+import json
 import re
 import statistics
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import scipy.stats
-from study import VARIANTS, rows
+from study import ABLATION_SAMPLES, BASELINES, NOISES_SAMPLES, SLIDE_VARIANTS, VARIANTS, rows
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
-PAGES = ("README.md", "docs/results.md", "docs/methods/leads.md")
+PAGES = ("README.md", "docs/results.md", "docs/methods/leads.md", "docs/comparison.md")
 TASKS = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
 ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
 METHODS = {
@@ -28,9 +30,13 @@ NUMBERS = {
     "skill_coverage": "skill coverage %",
     "distinctness": "distinctness",
 }
-PAPER = {"maze-easy": "100.0 ± 0.0", "maze-u": "96.0 ± 6.1", "maze-hard": "90.8 ± 8.6"}
-"""Coverage of LEADS in the paper's table."""
-ABLATION_SAMPLES = 150_000
+PAPER = json.loads(resources.files("leads.report").joinpath("paper.json").read_text())["coverage"]
+"""method -> task -> (mean, standard deviation) of the paper's relative coverage in percent."""
+BY_NOISE = {
+    "white": [("leads", "white"), *((method, "") for method in BASELINES), ("random", "white")],
+    "pink": [("leads", ""), *((method, "pink") for method in BASELINES), ("random", "")],
+}
+"""Who collects with which noise: (method, variant)."""
 
 Rows = list[dict[str, str]]
 
@@ -98,11 +104,47 @@ def cost(runs: Rows, curves: Rows) -> str:
 
 def paper(runs: Rows, curves: Rows) -> str:
     """Coverage beside the paper's."""
-    body = [
-        [title, PAPER[task], mean_std(values(of(runs, ("leads", ""), task), "coverage"), 1)]
-        for task, title in TASKS.items()
-    ]
-    return table(["maze", "paper's LEADS", "ours"], body)
+    body = []
+    for method in ("leads", *BASELINES):
+        cells = []
+        for task in TASKS:
+            published = "{:.1f} ± {:.1f}".format(*PAPER[method][task])
+            cells += [published, mean_std(values(of(runs, (method, ""), task), "coverage"), 1)]
+        body.append([title_of(method), *cells])
+    return table(["method", *(f"{title}, {whose}" for title in TASKS.values() for whose in ("paper", "ours"))], body)
+
+
+def title_of(method: str) -> str:
+    return {"leads": "**LEADS**", "random": "control: noise alone"}.get(method, method.upper())
+
+
+def white(runs: Rows, curves: Rows) -> str:
+    """All methods, collecting with white noise."""
+    return _methods(runs, curves, "white")
+
+
+def pink(runs: Rows, curves: Rows) -> str:
+    """All methods, collecting with pink noise."""
+    return _methods(runs, curves, "pink")
+
+
+def _methods(runs: Rows, curves: Rows, noise: str) -> str:
+    """All methods at the same number of samples, read off the curves, and what they cost."""
+    body = []
+    for task, title in TASKS.items():
+        for method in BY_NOISE[noise]:
+            ends = _at(of(curves, method, task), NOISES_SAMPLES)
+            cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
+            cost = [float(row["cpu_seconds"]) / float(row["samples"]) * 1e5 for row in of(runs, method, task)]
+            body.append([title, title_of(method[0]), *cells, mean_std(cost, 0), str(len(ends))])
+    return table(["maze", "method", *NUMBERS.values(), "CPU s per 100,000 samples", "seeds"], body)
+
+
+def _at(points: Rows, samples: int) -> Rows:
+    """Of each seed the evaluated point of its curve that is nearest to a number of samples, if it got that far."""
+    known = [row for row in points if row["skill_coverage"] != "" and int(row["samples"]) > 0.8 * samples]
+    distance = lambda row: abs(int(row["samples"]) - samples)
+    return [min(select(known, seed=seed), key=distance) for seed in sorted({row["seed"] for row in known})]
 
 
 def tests(runs: Rows, curves: Rows) -> str:
@@ -141,13 +183,20 @@ def every_run(runs: Rows, curves: Rows) -> str:
 
 
 def ablation(runs: Rows, curves: Rows) -> str:
-    """Each variant of LEADS on maze-hard at the same number of samples, read off the curves."""
+    """Variants of LEADS on maze-hard."""
+    return _ablation(curves, "maze-hard", VARIANTS)
+
+
+def slide(runs: Rows, curves: Rows) -> str:
+    """Variants of LEADS on fetch-slide."""
+    return _ablation(curves, "fetch-slide", SLIDE_VARIANTS)
+
+
+def _ablation(curves: Rows, task: str, variants: dict[str, str]) -> str:
+    """Each variant at the same number of samples, read off the curves."""
     body = []
-    for variant, options in {"": "as shipped", **VARIANTS}.items():
-        points = select(curves, method="leads", variant=variant, task="maze-hard", on_wall="terminate")
-        ends = []
-        for seed in sorted({row["seed"] for row in points}):
-            ends.append(min(select(points, seed=seed), key=lambda row: abs(int(row["samples"]) - ABLATION_SAMPLES)))
+    for variant, options in {"": "as shipped", **variants}.items():
+        ends = _at(of(curves, ("leads", variant), task), ABLATION_SAMPLES[task])
         cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
         options = f"`{options}`" if variant not in ("", "paper") else options
         body.append(
@@ -164,6 +213,9 @@ TABLES: dict[str, Callable[[Rows, Rows], str]] = {
     "tests": tests,
     "runs": every_run,
     "ablation": ablation,
+    "slide": slide,
+    "white": white,
+    "pink": pink,
 }
 
 

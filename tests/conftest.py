@@ -7,10 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import pytest
 from hypothesis import settings
 
 import leads
+from leads.fields import build, defaults
+from leads.methods import config_class, make_method
+from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicState
+from leads.tasks import make_task
+from leads.tasks.task import Task
 
 # Programs are compiled once for all tests, also for those that run the command line (which has its cache below this).
 CACHE = tempfile.TemporaryDirectory(prefix="leads-tests-")
@@ -36,6 +42,23 @@ TINY = {
 }
 """Fields of LEADS with which an epoch takes no time; what it learns is worth nothing."""
 
+SMALL = {
+    "n_skill": 3,
+    "n_episode": 2,
+    "actor_hidden": (8,),
+    "critic_hidden": (8,),
+    "model_hidden": (16,),
+    "batch": 32,
+    "replay": 1200,
+    "samples_per_step": 40,
+    "density_hidden": (16,),
+    "density_code": 4,
+    "n_feature": 8,
+    "embedding_hidden": (8,),
+    "embedding": 4,
+}
+"""Fields of the methods on SAC, each where a method has it, with which an epoch takes no time."""
+
 
 @contextmanager
 def _quick_compilation() -> Iterator[None]:
@@ -46,6 +69,13 @@ def _quick_compilation() -> Iterator[None]:
     finally:
         jax.config.update("jax_disable_most_optimizations", False)
         jax.clear_caches()  # or a usual run in this process would use small programs that were compiled so
+
+
+@pytest.fixture(scope="module")
+def quickly_compiled() -> Iterator[None]:
+    """For a file of tests on small networks."""
+    with _quick_compilation():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -76,3 +106,51 @@ def finger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "finger"
     with _quick_compilation():
         return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3})
+
+
+@pytest.fixture(scope="session")
+def small():
+    """Makes a method with small networks: small("metra", multiplier=1.0)."""
+    maze = make_task("maze-u")
+
+    def make(name: str, task: Task = maze, **fields) -> Intrinsic:
+        of = config_class(name)
+        usual = {field: value for field, value in SMALL.items() if field in defaults(of)}
+        return make_method(name, build(of, usual | fields), task)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def seen():
+    """Makes a batch as models see it from x', and from what else there is."""
+
+    def make(next_x, x=None, z=None, a=None, earlier_x=None, is_earlier=None) -> Batch:
+        n, size = next_x.shape
+        given = {
+            "x": jnp.zeros((n, size)) if x is None else x,
+            "a": jnp.zeros((n, 2)) if a is None else a,
+            "z": jnp.zeros((n, 0)) if z is None else z,
+            "next_x": next_x,
+            "earlier_x": jnp.zeros((n, 0, size)) if earlier_x is None else earlier_x,
+            "is_earlier": jnp.zeros((n, 0)) if is_earlier is None else is_earlier,
+        }
+        return Batch(**{name: jnp.asarray(value, jnp.float32) for name, value in given.items()})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def taught():
+    """Teaches a method's model some steps on batches of `data`; (state, metrics of every step)."""
+
+    def teach(method: Intrinsic, state: IntrinsicState, data: Batch, steps: int):
+        def step(state, key):
+            drawn = jax.random.randint(key, (method.config.batch,), 0, len(data.x))
+            return method.teach(state, jax.tree.map(lambda x: x[drawn], data), key)
+
+        return jax.jit(lambda state, keys: jax.lax.scan(step, state, keys))(
+            state, jax.random.split(jax.random.key(0), steps)
+        )
+
+    return teach

@@ -17,8 +17,9 @@ def docs(cls: type) -> dict[str, str]:
     for ancestor in reversed(cls.__mro__[:-1]):
         body = ast.parse(inspect.cleandoc(inspect.getsource(ancestor))).body[0].body  # type: ignore[attr-defined]
         for field, below in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-                found[field.target.id] = inspect.cleandoc(below.value.value)  # type: ignore[union-attr]
+            text = below.value if isinstance(below, ast.Expr) else None
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Constant):
+                found[field.target.id] = inspect.cleandoc(text.value)  # type: ignore[union-attr]
     return found
 
 

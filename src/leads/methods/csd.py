@@ -24,7 +24,7 @@ class CsdConfig(DisplacementConfig):
     slack: float = 1e-6
     """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-6)."""
     reward_scale: float = 10.0
-    """By what rewards are multiplied (published: 10)."""
+    """By what rewards are multiplied (published: 10 for locomotion)."""
 
 
 class CsdModel(eqx.Module):

@@ -18,7 +18,7 @@ class DisplacementConfig(IntrinsicConfig):
     skills: Literal["discrete", "continuous"] = "discrete"
     """Numbers 1 to n_skill, or directions; n_skill of these, drawn anew, are collected with in each epoch."""
     direction_size: int = 2
-    """Dimension of continuous skills (published: 2)."""
+    """Dimension of continuous skills (published: 2 to 4)."""
 
     def __post_init__(self):
         super().__post_init__()

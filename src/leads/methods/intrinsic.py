@@ -34,20 +34,21 @@ class IntrinsicConfig(SacConfig):
     noise: Colour = "white"
     """Colour of the action noise while collecting (published: white)."""
     samples_per_step: int = 32
-    """Samples collected for each gradient step on the model and on SAC (METRA: 32)."""
+    """Samples collected for each gradient step on the model and on SAC (METRA on states: 32)."""
     replay: int = 300_000
-    """Transitions kept."""
+    """Transitions kept (METRA on states: 1,000,000)."""
     model_of: Literal["features", "state"] = "features"
     """What of a state the model sees: the task's features, scaled to their box, or the whole state."""
-    model_hidden: tuple[int, ...] = (256, 256)
-    """Hidden layers of the model's networks."""
+    model_hidden: tuple[int, ...] = (128, 128)
+    """Hidden layers of the model's networks, as of LEADS's measure."""
     model_rate: float = 3e-4
     """Adam's rate for the model."""
     reward_scale: float = 1.0
     """By what rewards are multiplied."""
 
     def __post_init__(self):
-        for name in ("n_skill", "n_episode", "samples_per_step", "replay", "batch", "rate", "model_rate", "reward_scale"):
+        positive = ("n_skill", "n_episode", "samples_per_step", "replay", "batch", "rate", "model_rate", "reward_scale")
+        for name in positive:
             if getattr(self, name) <= 0:
                 raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
         for name in ("discount", "target_rate"):

@@ -350,7 +350,8 @@ class Leads:
         skill = jax.random.randint(keys[0], (c.policy_batch,), 0, c.n_skill)
         s1 = episodes.states[skill, *draw_steps(episodes, skill, keys[1])]
         if c.objective == "leads":
-            s2 = state.targets[skill[:, None], jax.random.randint(keys[2], (*skill.shape, c.n_together), 0, c.n_archive)]
+            drawn = jax.random.randint(keys[2], (c.policy_batch, c.n_together), 0, c.n_archive)
+            s2 = state.targets[skill[:, None], drawn]
         else:
             s2 = episodes.states[skill, *draw_steps(episodes, skill, keys[2])][:, None]
         everyone = (c.policy_batch, c.n_skill)

@@ -19,7 +19,7 @@ class LsdConfig(DisplacementConfig):
     """The numbers of LSD."""
 
     model_rate: float = 1e-4
-    """Adam's rate for phi (published: 1e-4)."""
+    """Adam's rate for phi (published: 3e-5 to 1e-4)."""
     power_iterations: int = 1
     """Power iterations after each gradient step, by which the layers' norms are known (published: 1)."""
 

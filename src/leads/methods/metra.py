@@ -31,7 +31,7 @@ class Dual(eqx.Module):
     log_multiplier: Float[Array, ""]
 
     def losses(self, gain: Float[Array, " batch"], room: Float[Array, " batch"]):
-        """phi: -(gain + lambda room), room being positive where the constraint holds; lambda rises where it does not."""
+        """phi: -(gain + lambda room), room being positive where the constraint holds; lambda rises elsewhere."""
         phi = -jnp.mean(gain + jax.lax.stop_gradient(jnp.exp(self.log_multiplier)) * room)
         return phi, self.log_multiplier * jax.lax.stop_gradient(jnp.mean(room))
 

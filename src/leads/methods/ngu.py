@@ -20,8 +20,8 @@ class NguConfig(RndConfig):
     """The numbers of NGU, after those of its life-long novelty, RND."""
 
     reward_scale: float = 0.1
-    """By what rewards, which are about 1 / sqrt(k epsilon) = 30 at most, are multiplied."""
-    embedding_hidden: tuple[int, ...] = (64, 64)
+    """By what rewards, about 1 / sqrt(k epsilon) = 30 if all neighbours are at their mean distance, are multiplied."""
+    embedding_hidden: tuple[int, ...] = (64,)
     """Hidden layers of the embedding; small, for every earlier state of an episode passes through it."""
     embedding: int = 32
     """Size of the embedding, in which actions can be told from s and s' (published: 32)."""
@@ -34,7 +34,7 @@ class NguConfig(RndConfig):
     kernel_constant: float = 1e-3
     """c, beside the root of the sum of kernels (published: 1e-3)."""
     most_similar: float = 8.0
-    """Similarity above which there is no reward (published: 8)."""
+    """Similarity above which there is no reward (published: 8, which ten neighbours never reach)."""
     most_novel: float = 5.0
     """L: upper bound of the life-long factor (published: 5)."""
 
@@ -72,7 +72,8 @@ class Ngu(Intrinsic):
     def see(self, model: NguModel, x: Float[Array, "skill episode time1 seen"], episodes: Episodes) -> NguModel:
         real = episodes.steps()
         model = eqx.tree_at(lambda m: m.novelty.seen, model, model.novelty.seen.seen(x[:, :, 1:], real))
-        errors = model.errors.faded(self.config.fade).seen(model.novelty.error(x[:, :, 1:], self.config.clip)[..., None], real)
+        error = model.novelty.error(x[:, :, 1:], self.config.clip)
+        errors = model.errors.faded(self.config.fade).seen(error[..., None], real)
         return eqx.tree_at(lambda m: m.errors, model, errors)
 
     def model_loss(self, model: NguModel, batch: Batch, key: PRNGKeyArray):
@@ -84,8 +85,8 @@ class Ngu(Intrinsic):
 
     def reward(self, model: NguModel, batch: Batch, key: PRNGKeyArray) -> Float[Array, " batch"]:
         """r = r_episode min(max(alpha, 1), L), alpha = 1 + (error - mean) / std of RND's error."""
-        error, spread = model.novelty.error(batch.next_x, self.config.clip), jnp.sqrt(model.errors.variance[0]) + 1e-8
-        alpha = 1 + (error - model.errors.mean[0]) / spread
+        error = model.novelty.error(batch.next_x, self.config.clip)
+        alpha = 1 + (error - model.errors.mean[0]) / (jnp.sqrt(model.errors.variance[0]) + 1e-8)
         memory = jnp.concatenate([batch.x[:, None], batch.earlier_x], axis=1)
         is_there = jnp.concatenate([jnp.ones((len(error), 1)), batch.is_earlier], axis=1) > 0
         here = model.embedding(batch.next_x)[:, None]
@@ -95,7 +96,7 @@ class Ngu(Intrinsic):
     def episodic(
         self, squared_distances: Float[Array, "batch earlier"], is_there: Bool[Array, "batch earlier"]
     ) -> Float[Array, " batch"]:
-        """1 / (root of the sum of kernels over the k nearest + c); distances are relative to their mean in the batch."""
+        """1 / (root of the sum of kernels over the k nearest + c), of distances relative to their mean in the batch."""
         c = self.config
         k = min(c.neighbours, squared_distances.shape[1])
         nearest = -jax.lax.top_k(-jnp.where(is_there, squared_distances, jnp.inf), k)[0]

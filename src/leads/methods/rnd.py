@@ -23,7 +23,7 @@ class RndConfig(IntrinsicConfig):
     n_feature: int = 512
     """Outputs of the random network and of its predictor (published: 512)."""
     fade: float = 0.9
-    """Share that old rewards keep in each epoch in the running unit of reward (published: 1, over far longer runs)."""
+    """Share of their weight in the unit of reward that rewards keep per epoch (published: 1, over far longer runs)."""
     clip: float = 5.0
     """What both see is whitened and clipped to this (published: 5)."""
 

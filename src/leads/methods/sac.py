@@ -29,7 +29,7 @@ class SacConfig:
     target_rate: float = 5e-3
     """Tau, how far the target critics follow the critics in a step (published: 5e-3)."""
     temperature: float | None = None
-    """Weight of the policy's entropy; none: learnt, so that the entropy is -|A|/2 nats (published: learnt, -|A|)."""
+    """Weight of the policy's entropy; if not given, learnt for an entropy of -|A|/2 nats (published: learnt, -|A|)."""
     first_temperature: float = 0.01
     """The learnt temperature in the beginning (METRA: .01)."""
 

@@ -21,8 +21,8 @@ class SmmConfig(IntrinsicConfig):
     """Hidden layers of the density's encoder and decoder (published: 150,150)."""
     density_code: int = 128
     """Size of the density's code (published: 128)."""
-    density_beta: float = 0.5
-    """Weight of the code's divergence from a standard Gaussian (published: .5)."""
+    density_beta: float = 0.05
+    """Weight of the code's divergence from a Gaussian (published: .5, too much to code features in [-1, 1])."""
     density_weight: float = 1.0
     """Weight of -log rho(s|z) in the reward (derived: 1)."""
     posterior_weight: float = 1.0

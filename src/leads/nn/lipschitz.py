@@ -33,9 +33,7 @@ class LipschitzMLP(eqx.Module):
         """With the norms better known by some power iterations."""
         directions = self.directions
         for _ in range(times):
-            directions = tuple(
-                _unit(_unit(w @ u) @ w) for w, u in zip(self.network.weights, directions, strict=True)
-            )
+            directions = tuple(_unit(_unit(w @ u) @ w) for w, u in zip(self.network.weights, directions, strict=True))
         return eqx.tree_at(lambda self: self.directions, self, jax.lax.stop_gradient(directions))
 
 

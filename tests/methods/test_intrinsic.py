@@ -1,0 +1,188 @@
+"""What the methods on SAC have in common: two epochs of each in a maze, their configs, and what is refused."""
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leads import fields
+from leads.errors import UserError
+from leads.methods import METHODS, config_class
+from leads.methods.intrinsic import Intrinsic
+from leads.rollouts.episodes import Episodes
+from leads.rollouts.on_device import rollout
+from leads.tasks import make_task
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+INTRINSIC = [name for name in METHODS if name not in ("leads", "random")]
+TASK = make_task("maze-u")
+KEYS = jax.random.split(jax.random.key(0), 3)
+
+
+@pytest.fixture(scope="module")
+def collected() -> list[Episodes]:
+    """Two epochs of actions at random."""
+    collect = jax.jit(lambda key: rollout(TASK, lambda s, skill, noise: jnp.tanh(noise), 3, 2, "white", key))
+    return [collect(key) for key in KEYS[1:]]
+
+
+@pytest.fixture(scope="module", params=INTRINSIC)
+def epochs(small, collected, request) -> SimpleNamespace:
+    """A method, its compiled update, the states before and after two epochs, and what came with them."""
+    method, traces = small(request.param), []
+    assert isinstance(method, Intrinsic)
+
+    @jax.jit
+    def update(state, episodes, key):
+        traces.append(1)
+        return method.update(state, episodes, key)
+
+    states, metrics = [method.init(KEYS[0])], []
+    for episodes, key in zip(collected, KEYS[1:], strict=True):
+        state, numbers = update(states[-1], episodes, key)
+        states.append(state)
+        metrics.append(numbers)
+    return SimpleNamespace(
+        method=method, update=update, traces=traces, states=states, episodes=collected, metrics=metrics
+    )
+
+
+def same(one, other) -> bool:
+    return all(map(np.array_equal, jax.tree.leaves(one), jax.tree.leaves(other)))
+
+
+def test_two_epochs_change_all_that_is_learnt_and_keep_it_finite(epochs):
+    for old, new in zip(epochs.states, epochs.states[1:], strict=False):
+        for part in ("model", "model_optimiser", "replay"):
+            assert not same(getattr(old, part), getattr(new, part)), part
+        for part in ("actor", "critics", "targets", "actor_optimiser", "critics_optimiser"):
+            assert not same(getattr(old.sac, part), getattr(new.sac, part)), part
+        assert same(old.skills, new.skills)
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves((epochs.states, epochs.metrics)))
+    assert {"reward", "q", "entropy", "temperature"} < set(epochs.metrics[0])
+
+
+def test_an_epoch_is_compiled_once(epochs):
+    assert len(epochs.traces) == 1
+    assert jax.tree.map(jnp.shape, epochs.states[0]) == jax.tree.map(jnp.shape, epochs.states[2])
+
+
+def test_every_epoch_is_kept_with_the_skills_that_it_was_collected_with(epochs):
+    replay, n = jax.tree.map(np.asarray, epochs.states[1].replay), int(epochs.episodes[0].samples())
+    assert replay.written == n
+    lengths = np.asarray(epochs.episodes[0].lengths)
+    np.testing.assert_array_equal(replay.kept.z[:n], np.repeat(epochs.states[0].drawn, lengths.sum(1), axis=0))
+    assert replay.kept.terminal.sum() == np.sum(epochs.episodes[0].terminated)
+    assert epochs.states[2].replay.written == n + epochs.episodes[1].samples()
+
+
+def test_there_is_a_gradient_step_for_so_many_samples(epochs):
+    counts = [(0, 0)] + [
+        (int(state.sac.actor_optimiser[0].count), int(state.model_optimiser[0].count)) for state in epochs.states[1:]
+    ]
+    for before, after, episodes in zip(counts, counts[1:], epochs.episodes, strict=False):
+        steps = int(episodes.samples()) // epochs.method.config.samples_per_step
+        assert steps > 2
+        assert after == (before[0] + steps, before[1] + steps)
+
+
+def test_rewards_are_made_up_anew_when_transitions_are_used(epochs):
+    """Another model, and all else the same: nothing of a reward was kept."""
+    state = epochs.states[1]
+    other = eqx.tree_at(lambda s: s.model, state, epochs.method.init(KEYS[2]).model)
+    _, metrics = epochs.update(other, epochs.episodes[1], KEYS[2])
+    assert float(metrics["reward"]) != pytest.approx(float(epochs.metrics[1]["reward"]), rel=1e-3)
+
+
+def test_the_learnt_skill_acts_by_its_number(epochs):
+    method, state = epochs.method, epochs.states[2]
+    s = jnp.zeros((3, 2))
+    actions = np.asarray(method.act(state, s, jnp.arange(3), jnp.zeros((3, 2))))
+    assert np.all(np.abs(actions) <= 1)
+    assert (len(np.unique(actions, axis=0)) == 1) == (method.skill_size == 0)
+    assert method.targets(state) is None
+
+
+def test_few_samples_are_one_gradient_step(epochs):
+    first = dataclasses.replace(epochs.episodes[0], lengths=jnp.eye(3, 2, dtype=jnp.int32))
+    state, _ = epochs.update(epochs.states[0], first, KEYS[2])
+    assert state.replay.written == 2
+    assert state.sac.critics_optimiser[0].count == state.model_optimiser[0].count == 1
+
+
+def test_the_model_sees_the_features_in_their_box_or_the_whole_scaled_state(small):
+    box = {"low": np.asarray([0.0]), "high": np.asarray([4.0]), "features": lambda s: s[..., 1:], "one_scale": False}
+    task = dataclasses.replace(TASK, **box)
+    s = jnp.asarray([[0.3, 1.0], [-0.2, 4.0]])
+    features, whole = (small("diayn", task, model_of=what) for what in ("features", "state"))
+    assert (features.seen_size, whole.seen_size) == (1, 2)
+    state = whole.init(KEYS[0])
+    assert (features.init(KEYS[0]).model.weights[0].shape[0], state.model.weights[0].shape[0]) == (1, 2)
+    np.testing.assert_allclose(features.seen(state, s), [[-0.5], [1.0]], atol=1e-6)
+    np.testing.assert_allclose(whole.seen(state, s), s - TASK.start, atol=1e-6)  # before anything was visited
+
+
+@pytest.mark.parametrize("name", INTRINSIC)
+def test_every_field_has_its_line(name):
+    of = config_class(name)
+    documents = fields.docs(of)
+    for field in dataclasses.fields(of):
+        assert re.fullmatch(r"[A-Z][^\n]+\.", documents[field.name]), (field.name, documents.get(field.name))
+
+
+@pytest.mark.parametrize("name", INTRINSIC)
+def test_a_method_is_short_to_read(name):
+    """Its own file, and all those that it builds on."""
+    files = {inspect.getfile(c) for made in METHODS[name] for c in made.__mro__ if c.__module__.startswith("leads.")}
+    assert len(files) >= 3
+    assert all(len(Path(file).read_text().splitlines()) <= 350 for file in files)
+
+
+@pytest.mark.parametrize("name", INTRINSIC)
+def test_noise_while_collecting_can_be_pink(small, name):
+    assert small(name).noise == "white"
+    assert small(name, noise="pink").noise == "pink"
+
+
+def test_a_replay_that_does_not_hold_an_epoch_is_refused(small):
+    """3 skills with 2 episodes of 200 steps."""
+    assert small("rnd", replay=1200).config.replay == 1200
+    with pytest.raises(UserError, match=r"^replay: 1199 is not allowed; give at least an epoch's samples, 1200$"):
+        small("rnd", replay=1199)
+
+
+EVERYWHERE = [
+    {"n_skill": 0}, {"n_episode": 0}, {"samples_per_step": 0}, {"replay": 0}, {"batch": -1}, {"rate": 0.0},
+    {"model_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0}, {"target_rate": 1.5},
+    {"actor_hidden": ()}, {"critic_hidden": (8, 0)}, {"model_hidden": (-1,)}, {"temperature": 0.0},
+    {"first_temperature": -0.1}, {"noise": "blue"}, {"model_of": "pictures"},
+]  # fmt: skip
+OWN = [
+    ("smm", {"density_hidden": ()}), ("smm", {"density_hidden": (8, 0)}), ("smm", {"density_code": 0}),
+    ("smm", {"density_beta": -1.0}), ("rnd", {"n_feature": 0}), ("rnd", {"fade": -0.1}), ("rnd", {"fade": 1.5}),
+    ("rnd", {"clip": 0.0}), ("ngu", {"fade": 2.0}), ("ngu", {"embedding_hidden": (0,)}), ("ngu", {"embedding": 0}),
+    ("ngu", {"neighbours": 0}), ("ngu", {"kernel_epsilon": 0.0}), ("ngu", {"kernel_constant": -1.0}),
+    ("ngu", {"most_novel": 0.5}), ("lsd", {"power_iterations": 0}), ("lsd", {"skills": "round"}),
+    ("csd", {"multiplier": 0.0}), ("csd", {"slack": -1.0}), ("metra", {"multiplier": -3.0}),
+    ("metra", {"slack": -1.0}), ("metra", {"n_skill": 1}), ("metra", {"direction_size": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name, changes",
+    [("diayn", changes) for changes in EVERYWHERE] + OWN,
+    ids=lambda value: value if isinstance(value, str) else "-".join(f"{k}={v}" for k, v in value.items()),
+)
+def test_impossible_values_are_refused_in_one_line(small, name, changes):
+    (field,) = changes
+    with pytest.raises(UserError, match=rf"^{field}: ") as refused:
+        small(name, **changes)
+    assert "\n" not in str(refused.value)
