@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help run test lint bench results clean
+.PHONY: help run test lint bench pendulum reachable results clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -28,6 +28,12 @@ lint: $(VENV)/installed  ## style and types
 bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/simulators.py
+
+pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds (about ten minutes)
+	$(BIN)/python benchmarks/pendulum.py
+
+reachable: $(VENV)/installed  ## cells of the finger's grid that long play without learning reaches (some minutes)
+	$(BIN)/python benchmarks/reachable.py
 
 results: $(VENV)/installed  ## the tables in README.md and docs/ from benchmarks/results/
 	$(BIN)/python benchmarks/tables.py

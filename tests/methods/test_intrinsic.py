@@ -18,6 +18,7 @@ from leads.methods import METHODS, config_class
 from leads.methods.intrinsic import Intrinsic
 from leads.rollouts.episodes import Episodes
 from leads.rollouts.on_device import rollout
+from leads.rollouts.replay import Replay
 from leads.tasks import make_task
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -28,19 +29,19 @@ KEYS = jax.random.split(jax.random.key(0), 3)
 
 
 @pytest.fixture(scope="module")
-def collected() -> list[Episodes]:
+def collected(quick_jit) -> list[Episodes]:
     """Two epochs of actions at random."""
-    collect = jax.jit(lambda key: rollout(TASK, lambda s, skill, noise: jnp.tanh(noise), 3, 2, "white", key))
+    collect = quick_jit(lambda key: rollout(TASK, lambda s, skill, noise: jnp.tanh(noise), 3, 2, "white", key))
     return [collect(key) for key in KEYS[1:]]
 
 
 @pytest.fixture(scope="module", params=INTRINSIC)
-def epochs(small, collected, request) -> SimpleNamespace:
+def epochs(small, collected, quick_jit, request) -> SimpleNamespace:
     """A method, its compiled update, the states before and after two epochs, and what came with them."""
     method, traces = small(request.param), []
     assert isinstance(method, Intrinsic)
 
-    @jax.jit
+    @quick_jit
     def update(state, episodes, key):
         traces.append(1)
         return method.update(state, episodes, key)
@@ -102,6 +103,38 @@ def test_rewards_are_made_up_anew_when_transitions_are_used(epochs):
     assert float(metrics["reward"]) != pytest.approx(float(epochs.metrics[1]["reward"]), rel=1e-3)
 
 
+def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_method_takes_to_follow(
+    small, quick_jit, monkeypatch
+):
+    """By RND, for which the start follows a terminal state; what SAC and the reward are given is caught."""
+    method, given = small("rnd", dataclasses.replace(TASK, one_scale=False), reward_scale=3.0, model_rate=0.1), {}
+    monkeypatch.setattr(
+        method.sac, "update", lambda sac, experience, key: (sac, given.update(experience=experience) or {})
+    )
+    monkeypatch.setattr(method, "reward", lambda model, batch, key: given.update(model=model) or jnp.arange(32.0))
+    state = quick_jit(method.init)(KEYS[0])
+    rng = np.random.default_rng(0)
+    s, next_s = jnp.asarray(rng.uniform(-1, 1, size=(2, 1200, 2)), jnp.float32)
+    kept = dataclasses.replace(state.replay.kept, s=s, next_s=next_s, terminal=jnp.arange(1200) % 3 == 0)
+    state = dataclasses.replace(state, replay=Replay(kept, jnp.int32(1200)))
+
+    @quick_jit
+    def step(state, key):
+        after, _ = method._step(state, key)
+        return after.model, given["model"], given["experience"]
+
+    model, rewarded_by, experience = step(state, KEYS[1])
+    index = np.asarray(state.replay.draw(32, jax.random.split(KEYS[1], 4)[0])[0])
+    ended = np.asarray(kept.terminal)[index]
+    assert 0 < ended.sum() < 32
+    np.testing.assert_array_equal(experience.r, 3 * np.arange(32))
+    np.testing.assert_allclose(experience.s, s[index] - TASK.start, atol=1e-6)  # before anything was visited
+    follows = np.where(ended[:, None], TASK.start, next_s[index])
+    np.testing.assert_allclose(experience.next_s, follows - TASK.start, atol=1e-6)
+    assert not np.any(experience.terminal)
+    assert same(rewarded_by, model) and not same(model, state.model)
+
+
 def test_the_learnt_skill_acts_by_its_number(epochs):
     method, state = epochs.method, epochs.states[2]
     s = jnp.zeros((3, 2))
@@ -135,7 +168,7 @@ def test_every_field_has_its_line(name):
     of = config_class(name)
     documents = fields.docs(of)
     for field in dataclasses.fields(of):
-        assert re.fullmatch(r"[A-Z][^\n]+\.", documents[field.name]), (field.name, documents.get(field.name))
+        assert re.fullmatch(r"\S[^\n]+\.", documents[field.name]), (field.name, documents.get(field.name))
 
 
 @pytest.mark.parametrize("name", INTRINSIC)

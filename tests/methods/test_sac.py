@@ -25,15 +25,15 @@ def sac() -> Sac:
 
 
 @pytest.fixture(scope="module")
-def state(sac) -> SacState:
+def state(sac, quick_jit) -> SacState:
     """With target critics that are not the critics, as after some training."""
-    state = jax.jit(sac.init)(jax.random.key(0))
-    return eqx.tree_at(lambda s: s.targets, state, jax.jit(sac.init)(jax.random.key(1)).critics)
+    init = quick_jit(sac.init)
+    return eqx.tree_at(lambda s: s.targets, init(jax.random.key(0)), init(jax.random.key(1)).critics)
 
 
 @pytest.fixture(scope="module")
-def update(sac):
-    return jax.jit(sac.update)
+def update(sac, quick_jit):
+    return quick_jit(sac.update)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,9 @@ def test_target_critics_follow_the_critics(update, state, batch):
     learnt, _ = update(state, batch, KEY)
     share = SMALL.target_rate
     for old, critic, new in zip(*map(jax.tree.leaves, (state.targets, learnt.critics, learnt.targets)), strict=True):
-        np.testing.assert_allclose(new, (1 - share) * np.asarray(old) + share * np.asarray(critic), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            new, (1 - share) * np.asarray(old) + share * np.asarray(critic), rtol=1e-5, atol=1e-7
+        )
     assert not np.array_equal(learnt.critics.weights[0], state.critics.weights[0])
     assert not np.array_equal(state.critics.weights[0][0], state.critics.weights[0][1]), "two critics, not one twice"
 
@@ -126,18 +128,14 @@ def trained(sac: Sac, data: Experience, steps: int) -> SacState:
         return sac.update(state, jax.tree.map(lambda x: x[index], data), key)
 
     keys = jax.random.split(jax.random.key(0), steps)
-    return jax.jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
+    return quick_jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
 
 
 @pytest.fixture(scope="module")
-def solved() -> SacState:
+def solved(quick_jit) -> SacState:
     """At s = -1 the reward is -(a - z/2)^2, and that was the end; at 0 it is 1 for ever, at 1 it is 1 and the end."""
-    sac = Sac(
-        SacConfig(
-            actor_hidden=(32,), critic_hidden=(32,), rate=5e-3, batch=64, discount=0.5, target_rate=0.05, temperature=1e-3
-        ),
-        state_size=1, action_size=1, skill_size=1,
-    )  # fmt: skip
+    quick = {"rate": 5e-3, "batch": 64, "discount": 0.5, "target_rate": 0.05, "temperature": 1e-3}
+    sac = Sac(SacConfig(actor_hidden=(32,), critic_hidden=(32,), **quick), state_size=1, action_size=1, skill_size=1)
     rng = np.random.default_rng(0)
     a, z = rng.uniform(-1, 1, size=(2048, 1)), rng.choice([-1.0, 1.0], size=(2048, 1))
     s = rng.choice([-1, 0, 1], size=(2048, 1), p=[0.5, 0.25, 0.25])
@@ -149,7 +147,7 @@ def solved() -> SacState:
         return sac.update(state, jax.tree.map(lambda x: x[index], data), key)
 
     keys = jax.random.split(jax.random.key(0), 500)
-    return jax.jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
+    return quick_jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
 
 
 def test_the_best_action_of_each_skill_is_found(solved):

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads import limits
 from leads.methods.displacement import Displacement, DisplacementConfig
 from leads.methods.intrinsic import Batch
 from leads.methods.metra import Dual
@@ -25,6 +26,11 @@ class CsdConfig(DisplacementConfig):
     """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-6)."""
     reward_scale: float = 10.0
     """By what rewards are multiplied (published: 10 for locomotion)."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        limits.above_zero(self, "multiplier")
+        limits.from_zero(self, "slack")
 
 
 class CsdModel(eqx.Module):

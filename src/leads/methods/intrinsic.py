@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from leads import limits
 from leads.errors import UserError
 from leads.methods.sac import Experience, Sac, SacConfig, SacState
 from leads.nn import squashed_gaussian
@@ -47,19 +48,10 @@ class IntrinsicConfig(SacConfig):
     """By what rewards are multiplied."""
 
     def __post_init__(self):
-        positive = ("n_skill", "n_episode", "samples_per_step", "replay", "batch", "rate", "model_rate", "reward_scale")
-        for name in positive:
-            if getattr(self, name) <= 0:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
-        for name in ("discount", "target_rate"):
-            if not 0 < getattr(self, name) < 1:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number between 0 and 1")
-        for name in ("actor_hidden", "critic_hidden", "model_hidden"):
-            if not getattr(self, name) or min(getattr(self, name)) < 1:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give sizes above 0")
-        for name in ("temperature", "first_temperature"):
-            if getattr(self, name) is not None and getattr(self, name) <= 0:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
+        limits.above_zero(self, "n_skill", "n_episode", "samples_per_step", "replay", "batch", "reward_scale")
+        limits.above_zero(self, "rate", "model_rate", "temperature", "first_temperature")
+        limits.between_zero_and_one(self, "discount", "target_rate")
+        limits.sizes(self, "actor_hidden", "critic_hidden", "model_hidden")
 
 
 class Batch(eqx.Module):

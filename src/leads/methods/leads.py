@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads import limits
 from leads.errors import UserError
 from leads.measures.c_learning import AfterEnd, monte_carlo_loss, temporal_difference_loss
 from leads.measures.classifier import Classifier
@@ -117,38 +118,17 @@ class LeadsConfig:
     """Weight of the action entropy at the targets, to wander once there (paper: 0)."""
 
     def __post_init__(self):
-        for name in (
-            "n_skill",
-            "n_episode",
-            "measure_steps",
-            "measure_batch",
-            "memory",
-            "n_archive",
-            "n_together",
-            "archive_size",
-            "archive_admit",
-            "policy_steps",
-            "policy_batch",
-        ):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
-        for name in ("measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast"):
-            if getattr(self, name) <= 0:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
+        limits.above_zero(self, "n_skill", "n_episode", "memory", "n_archive", "n_together", "policy_steps")
+        limits.above_zero(self, "measure_steps", "measure_batch", "archive_size", "archive_admit", "policy_batch")
+        limits.above_zero(self, "measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast")
+        limits.from_zero(self, "td_steps")
+        limits.between_zero_and_one(self, "discount")
+        limits.share(self, "mc_weight", "history_decay")
+        limits.sizes(self, "actor_hidden", "measure_hidden")
         if not 0 <= self.policy_average < 1:
             raise UserError(f"policy_average: {self.policy_average} is not allowed; give a number from 0 to below 1")
-        if self.td_steps < 0:
-            raise UserError(f"td_steps: {self.td_steps} is not allowed; give a number from 0")
-        if not 0 < self.discount < 1:
-            raise UserError(f"discount: {self.discount} is not allowed; give a number between 0 and 1")
-        for name in ("mc_weight", "history_decay"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number from 0 to 1")
         if self.skill_size < self.n_skill:
             raise UserError(f"skill_size: {self.skill_size} is not allowed; give at least n_skill, {self.n_skill}")
-        for name in ("actor_hidden", "measure_hidden"):
-            if not getattr(self, name) or min(getattr(self, name)) < 1:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give sizes above 0")
         most = self.archive_size // (self.n_skill if self.candidates == "epoch" else 1)
         if self.uncertainty != "balanced" and self.n_archive > most:
             raise UserError(f"n_archive: {self.n_archive} is not allowed; give at most {most}")

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
+from leads import limits
 from leads.methods.displacement import Displacement, DisplacementConfig
 from leads.methods.intrinsic import Batch, IntrinsicState
 from leads.nn.lipschitz import LipschitzMLP
@@ -22,6 +23,10 @@ class LsdConfig(DisplacementConfig):
     """Adam's rate for phi (published: 3e-5 to 1e-4)."""
     power_iterations: int = 1
     """Power iterations after each gradient step, by which the layers' norms are known (published: 1)."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        limits.above_zero(self, "power_iterations")
 
 
 class LsdModel(eqx.Module):

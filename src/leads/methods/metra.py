@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads import limits
 from leads.methods.displacement import Displacement, DisplacementConfig
 from leads.methods.intrinsic import Batch
 from leads.nn.networks import MLP
@@ -22,6 +23,11 @@ class MetraConfig(DisplacementConfig):
     """Lambda of the constraint |phi(s') - phi(s)| <= 1 in the beginning (published: 30)."""
     slack: float = 1e-3
     """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-3)."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        limits.above_zero(self, "multiplier")
+        limits.from_zero(self, "slack")
 
 
 class Dual(eqx.Module):

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from leads import limits
+from leads.errors import UserError
 from leads.methods.intrinsic import Batch, Intrinsic
 from leads.methods.rnd import Novelty, RndConfig
 from leads.nn.networks import MLP
@@ -37,6 +39,14 @@ class NguConfig(RndConfig):
     """Similarity above which there is no reward (published: 8, which ten neighbours never reach)."""
     most_novel: float = 5.0
     """L: upper bound of the life-long factor (published: 5)."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        limits.above_zero(self, "embedding", "neighbours", "kernel_epsilon", "kernel_constant", "most_similar")
+        limits.from_zero(self, "kernel_cluster")
+        limits.sizes(self, "embedding_hidden")
+        if self.most_novel < 1:
+            raise UserError(f"most_novel: {self.most_novel} is not allowed; give a number from 1")
 
 
 class NguModel(eqx.Module):

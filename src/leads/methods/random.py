@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads.errors import UserError
+from leads import limits
 from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
@@ -26,9 +26,7 @@ class RandomConfig:
     """Episodes per skill and epoch."""
 
     def __post_init__(self):
-        for name in ("scale", "n_skill", "n_episode"):
-            if getattr(self, name) <= 0:
-                raise UserError(f"{name}: {getattr(self, name)} is not allowed; give a number above 0")
+        limits.above_zero(self, "scale", "n_skill", "n_episode")
 
 
 class RandomState(eqx.Module):

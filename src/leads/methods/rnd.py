@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads import limits
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP
 from leads.nn.running_statistics import RunningStatistics
@@ -26,6 +27,11 @@ class RndConfig(IntrinsicConfig):
     """Share of their weight in the unit of reward that rewards keep per epoch (published: 1, over far longer runs)."""
     clip: float = 5.0
     """What both see is whitened and clipped to this (published: 5)."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        limits.above_zero(self, "n_feature", "clip")
+        limits.share(self, "fade")
 
 
 class Novelty(eqx.Module):

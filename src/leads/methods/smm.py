@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads import limits
 from leads.methods.diayn import log_posterior
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP
@@ -27,6 +28,12 @@ class SmmConfig(IntrinsicConfig):
     """Weight of -log rho(s|z) in the reward (derived: 1)."""
     posterior_weight: float = 1.0
     """Weight of log d(z|s) - log p(z) in the reward (derived: 1)."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        limits.above_zero(self, "density_code")
+        limits.from_zero(self, "density_beta")
+        limits.sizes(self, "density_hidden")
 
 
 class Density(eqx.Module):

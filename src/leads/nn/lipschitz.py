@@ -31,9 +31,11 @@ class LipschitzMLP(eqx.Module):
 
     def iterated(self, times: int = 1) -> "LipschitzMLP":
         """With the norms better known by some power iterations."""
-        directions = self.directions
-        for _ in range(times):
-            directions = tuple(_unit(_unit(w @ u) @ w) for w, u in zip(self.network.weights, directions, strict=True))
+
+        def iterate(_, directions):
+            return tuple(_unit(_unit(w @ u) @ w) for w, u in zip(self.network.weights, directions, strict=True))
+
+        directions = jax.lax.fori_loop(0, times, iterate, self.directions)
         return eqx.tree_at(lambda self: self.directions, self, jax.lax.stop_gradient(directions))
 
 

@@ -26,7 +26,7 @@ Report = Callable[[dict[str, Any]], None]
 """Told of the start, {run, epoch, note}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
 
 HOST_EVALUATION = 2
-"""Steps of training for each of evaluation on the host, where fresh steps cost as much as those that are learnt from."""
+"""Steps of training for each of evaluation on the host, where fresh steps cost as much as those for learning."""
 
 Rollout = Callable[[Any, PRNGKeyArray], Episodes]
 """(method's state, key) -> Episodes of all skills."""
