@@ -49,6 +49,13 @@ def test_the_learnt_skill_is_the_policy_averaged_over_its_steps():
     assert not np.array_equal(method.act(state, *at), method.explore(state, *at))
 
 
+def test_only_collecting_is_loud():
+    (quiet, state, _), (loud, _, _) = made(), made(loudness=2.0)
+    s, z, noise = jnp.zeros(2), jnp.int32(1), jnp.asarray([0.3, -0.2])
+    np.testing.assert_array_equal(loud.explore(state, s, z, noise), quiet.explore(state, s, z, 2 * noise))
+    np.testing.assert_array_equal(loud.act(state, s, z, noise), quiet.act(state, s, z, noise))
+
+
 def test_without_averaging_the_learnt_skill_is_the_last_policy():
     method, state, episodes = made(policy_average=0.0)
     state, _ = method.update(state, episodes, jax.random.key(7))

@@ -34,6 +34,8 @@ class IntrinsicConfig(SacConfig):
     """Episodes per skill and epoch."""
     noise: Colour = "white"
     """Colour of the action noise while collecting (published: white)."""
+    loudness: float = 1.0
+    """By what the action noise is multiplied while collecting (published: 1)."""
     samples_per_step: int = 32
     """Samples collected for each gradient step on the model and on SAC (METRA on states: 32)."""
     replay: int = 300_000
@@ -49,7 +51,7 @@ class IntrinsicConfig(SacConfig):
 
     def __post_init__(self):
         limits.above_zero(self, "n_skill", "n_episode", "samples_per_step", "replay", "batch", "reward_scale")
-        limits.above_zero(self, "rate", "model_rate", "temperature", "first_temperature")
+        limits.above_zero(self, "loudness", "rate", "model_rate", "temperature", "first_temperature")
         limits.between_zero_and_one(self, "discount", "target_rate")
         limits.sizes(self, "actor_hidden", "critic_hidden", "model_hidden")
 
@@ -149,7 +151,8 @@ class Intrinsic:
         return squashed_gaussian.sample(*state.sac.actor(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: IntrinsicState, s, skill, noise):
-        return squashed_gaussian.sample(*state.sac.actor(state.scaling(s), state.drawn[skill]), noise)
+        loud = self.config.loudness * noise
+        return squashed_gaussian.sample(*state.sac.actor(state.scaling(s), state.drawn[skill]), loud)
 
     def targets(self, state: IntrinsicState) -> None:
         return None

@@ -37,6 +37,8 @@ class LeadsConfig:
     """Episodes per skill and epoch (paper: 16)."""
     noise: Colour = "pink"
     """Colour of the action noise while collecting (paper: white)."""
+    loudness: float = 1.0
+    """By what the action noise is multiplied while collecting (paper: 1)."""
     actor_hidden: tuple[int, ...] = (256, 256)
     """Hidden layers of the policy (paper: 256,256)."""
 
@@ -120,7 +122,7 @@ class LeadsConfig:
     def __post_init__(self):
         limits.above_zero(self, "n_skill", "n_episode", "memory", "n_archive", "n_together", "policy_steps")
         limits.above_zero(self, "measure_steps", "measure_batch", "archive_size", "archive_admit", "policy_batch")
-        limits.above_zero(self, "measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast")
+        limits.above_zero(self, "measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast", "loudness")
         limits.from_zero(self, "td_steps")
         limits.between_zero_and_one(self, "discount")
         limits.share(self, "mc_weight", "history_decay")
@@ -192,7 +194,8 @@ class Leads:
         return squashed_gaussian.sample(*state.average(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: LeadsState, s, skill, noise):
-        return squashed_gaussian.sample(*state.actor(state.scaling(s), state.skills[skill]), noise)
+        loud = self.config.loudness * noise
+        return squashed_gaussian.sample(*state.actor(state.scaling(s), state.skills[skill]), loud)
 
     def seen(self, state: LeadsState, s2: Float[Array, "*batch state"]) -> Float[Array, "*batch seen"]:
         """What of s2 the measure sees."""
