@@ -65,12 +65,14 @@ SMALL = {
 @contextmanager
 def _quick_compilation() -> Iterator[None]:
     """Halves the time of so short a run, most of which is compiling; its last bits are not those of a usual run."""
+    before = jax.config.read("jax_disable_most_optimizations")  # it may be on already, for a whole file of tests
     jax.config.update("jax_disable_most_optimizations", True)
     try:
         yield
     finally:
-        jax.config.update("jax_disable_most_optimizations", False)
-        jax.clear_caches()  # or a usual run in this process would use small programs that were compiled so
+        jax.config.update("jax_disable_most_optimizations", before)
+        if not before:
+            jax.clear_caches()  # or a usual run in this process would use small programs that were compiled so
 
 
 @pytest.fixture(scope="module")

@@ -183,5 +183,7 @@ def test_settings_are_of_a_known_method_and_task_and_build_its_config(method, ta
 def test_settings_of_simulated_tasks_hold_for_all_of_them_and_a_tasks_own_are_added():
     assert settings("random", make_task("maze-u")) == settings("leads", make_task("maze-u")) == {}
     simulated = _all_settings()["leads"]["simulated"]
-    assert settings("leads", make_task(PENDULUM, features=(0,))) == settings("leads", make_task("finger")) == simulated
+    for task in (make_task(PENDULUM, features=(0,)), make_task("fetch-slide")):
+        assert settings("leads", task) == simulated
     assert settings("leads", make_task("hand")) == simulated | {"n_skill": 12}
+    assert settings("leads", make_task("finger")) == simulated | _all_settings()["leads"]["finger"]

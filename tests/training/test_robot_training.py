@@ -5,24 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import jax
 import numpy as np
 import pytest
 
 import leads
+from leads.methods import make_method
+from leads.methods.random import RandomConfig
+from leads.tasks import make_task
 from leads.training import checkpoint
 from leads.training.run import Run
+from leads.training.train import evaluations
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")  # all runs alike
 
 TINY = {"n_skill": 3, "n_episode": 2, "measure_steps": 4, "policy_steps": 2, "archive_size": 64, "archive_admit": 32}
 """With which an epoch takes no time; what it learns is worth nothing."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation():
-    """Most of the time of so short runs is compiling; all of them are compiled alike."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 class Boat(gymnasium.Env):
@@ -90,10 +87,20 @@ def test_a_run_with_a_robot_writes_what_it_promises(whole):
     assert [line["samples"] for line in metrics] == [300, 600, 900, 1200, 1500]  # 3 skills, 2 episodes of 50 steps
     assert all(line["episode_length"] == 50 and 0 < line["coverage_fine"] < line["coverage"] < 50 for line in metrics)
     evaluated = [line["skill_coverage"] for line in metrics]
-    assert evaluated[:3] == [None] * 3 and all(0 < value < 50 for value in evaluated[3:])  # the fourth, and the last
+    assert evaluated[:4] == [None] * 4 and 0 < evaluated[4] < 50  # so few samples are evaluated at the end only
     assert config["task"] == "finger" and config["options"] == {} and not config["own_task"]
-    assert config["fields"]["target_entropy"] == 0.02  # the finger's own default
+    assert config["fields"]["target_entropy"] == 0.1  # the finger's own default
     assert "mujoco" in config["versions"]
+
+
+def test_evaluation_takes_a_third_of_the_simulators_steps_at_most():
+    """3 skills have 20 episodes of 50 steps each, so that 6,000 samples are learnt from for 3,000 of evaluation."""
+    finger, maze = make_task("finger"), make_task("maze-u")
+    method = make_method("random", RandomConfig(n_skill=3), finger)
+    due = evaluations(finger, method, budget=20_000)
+    epochs = [(before, before + 300) for before in range(0, 20_000, 300)]
+    assert [after for before, after in epochs if due(before, after)] == [6_000, 12_000, 18_000, 20_100]
+    assert all(evaluations(maze, method, budget=20_000)(*epoch) for epoch in epochs)
 
 
 def test_what_was_visited_scales_what_networks_see(whole):

@@ -97,7 +97,7 @@ def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report:
         run.rewind(epoch)
         report({"run": str(run.directory), "epoch": epoch, "note": task.note})
         collect, update, evaluate = phases(task, method, threads)
-        due = _evaluations(task, method, config.samples)
+        due = evaluations(task, method, config.samples)
         clock = Clock(run, config.samples, int(state.samples))
         while state.samples < config.samples:
             epoch += 1
@@ -115,7 +115,7 @@ def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report:
     return run.directory
 
 
-def _evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
+def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
     """Whether an epoch that took the samples from one number to another ends with fresh episodes; the last one does."""
     if task.step is not None:
         return lambda before, samples: True
