@@ -115,7 +115,7 @@ def finger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of LEADS on a robot, of a few epochs; copy it before changing it."""
     out = tmp_path_factory.mktemp("runs") / "finger"
     with _quick_compilation():
-        return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3})
+        return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "loudness": 1.0})
 
 
 @pytest.fixture(scope="session")
