@@ -15,7 +15,8 @@ import gymnasium
 import jax
 import numpy as np
 
-from leads.methods.leads import Leads, LeadsConfig
+from leads.methods.leads import Leads
+from leads.methods.leads_config import LeadsConfig
 from leads.rollouts import on_host
 from leads.tasks import make_task
 from leads.training.run import versions

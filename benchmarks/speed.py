@@ -18,7 +18,8 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from leads.methods.leads import Leads, LeadsConfig
+from leads.methods.leads import Leads
+from leads.methods.leads_config import LeadsConfig
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
 from leads.training.run import Run, versions

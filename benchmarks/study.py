@@ -115,11 +115,12 @@ def noises(samples: int | None) -> list[Job]:
 
 
 def robots(samples: int | None) -> list[Job]:
+    """Loud noise is a control on the finger only, where LEADS is loud too."""
     return [
         Job(method, variant, task, "", seed, samples, options)
         for seed in SEEDS
         for task in ROBOTS
-        for method, variant, options in (("leads", "", ""), *CONTROLS)
+        for method, variant, options in (("leads", "", ""), *(CONTROLS if task == "finger" else CONTROLS[:2]))
     ]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from leads.errors import UserError
-from leads.methods.leads import Leads, LeadsConfig
+from leads.methods.leads import Leads
+from leads.methods.leads_config import LeadsConfig
 from leads.nn import squashed_gaussian
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task

@@ -13,7 +13,7 @@ from PIL import Image
 
 import leads
 from leads.cli import main
-from leads.methods.leads import LeadsConfig
+from leads.methods.leads_config import LeadsConfig
 from leads.report import diagnosis
 from leads.rollouts.episodes import Episodes
 

@@ -10,6 +10,7 @@ import pytest
 
 import leads
 from leads.methods import make_method
+from leads.methods.diayn import DiaynConfig
 from leads.methods.random import RandomConfig
 from leads.tasks import make_task
 from leads.training import checkpoint
@@ -96,11 +97,13 @@ def test_a_run_with_a_robot_writes_what_it_promises(whole):
 def test_evaluation_takes_a_third_of_the_simulators_steps_at_most():
     """3 skills have 20 episodes of 50 steps each, so that 6,000 samples are learnt from for 3,000 of evaluation."""
     finger, maze = make_task("finger"), make_task("maze-u")
-    method = make_method("random", RandomConfig(n_skill=3), finger)
+    method = make_method("diayn", DiaynConfig(n_skill=3), finger)
     due = evaluations(finger, method, budget=20_000)
     epochs = [(before, before + 300) for before in range(0, 20_000, 300)]
     assert [after for before, after in epochs if due(before, after)] == [6_000, 12_000, 18_000, 20_100]
     assert all(evaluations(maze, method, budget=20_000)(*epoch) for epoch in epochs)
+    control = evaluations(finger, make_method("random", RandomConfig(), finger), budget=20_000)
+    assert [after for before, after in epochs if control(before, after)] == [20_100]  # always the same, so once
 
 
 def test_what_was_visited_scales_what_networks_see(whole):

@@ -8,7 +8,8 @@ from typing import Any
 from leads.errors import UserError
 from leads.methods.csd import Csd, CsdConfig
 from leads.methods.diayn import Diayn, DiaynConfig
-from leads.methods.leads import Leads, LeadsConfig
+from leads.methods.leads import Leads
+from leads.methods.leads_config import LeadsConfig
 from leads.methods.lsd import Lsd, LsdConfig
 from leads.methods.method import Method
 from leads.methods.metra import Metra, MetraConfig

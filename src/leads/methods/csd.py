@@ -8,9 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from leads import limits
-from leads.methods.displacement import Displacement, DisplacementConfig
+from leads.methods.displacement import Displacement, DisplacementConfig, Dual
 from leads.methods.intrinsic import Batch
-from leads.methods.metra import Dual
 from leads.nn.networks import MLP
 
 

@@ -86,6 +86,7 @@ class IntrinsicState(eqx.Module):
 class Intrinsic:
     """A method's skeleton; its functions are pure and get and give the state."""
 
+    learns = True
     evaluation_noise: Colour = "white"
     config: Any
     earlier = 0
@@ -164,15 +165,14 @@ class Intrinsic:
     def update(self, state: IntrinsicState, episodes: Episodes, key: PRNGKeyArray):
         """Keeps the episodes, then teaches model and policy from all that is kept."""
         draw_key, learn_key = jax.random.split(key)
-        scaling, replay = state.scaling.seen(episodes), state.replay.add(episodes, state.drawn)
-        state = IntrinsicState(
-            state.skills, state.drawn, state.sac, state.model, state.model_optimiser, scaling, replay
-        )
         state = eqx.tree_at(
-            lambda s: (s.model, s.drawn),
+            lambda s: (s.drawn, s.scaling, s.replay),
             state,
-            (self.see(state.model, self.seen(state, episodes.states), episodes), self.draw_skills(draw_key)),
+            (self.draw_skills(draw_key), state.scaling.seen(episodes), state.replay.add(episodes, state.drawn)),
+            is_leaf=lambda x: x is None,
         )
+        model = self.see(state.model, self.seen(state, episodes.states), episodes)
+        state = eqx.tree_at(lambda s: s.model, state, model)
         steps = jnp.maximum(episodes.samples() // self.config.samples_per_step, 1)
 
         def step(i, so_far):

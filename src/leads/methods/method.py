@@ -13,6 +13,8 @@ class Method(Protocol):
 
     config: Any
     """A frozen dataclass; every method's has n_skill and n_episode, the episodes per skill and epoch."""
+    learns: bool
+    """Whether anything changes by `update`."""
     noise: Colour
     """Colour of the action noise while collecting."""
     evaluation_noise: Colour

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from leads import limits
-from leads.methods.displacement import Displacement, DisplacementConfig
+from leads.methods.displacement import Displacement, DisplacementConfig, Dual
 from leads.methods.intrinsic import Batch
 from leads.nn.networks import MLP
 
@@ -28,18 +26,6 @@ class MetraConfig(DisplacementConfig):
         super().__post_init__()
         limits.above_zero(self, "multiplier")
         limits.from_zero(self, "slack")
-
-
-class Dual(eqx.Module):
-    """A map of states and the multiplier of what it must obey."""
-
-    phi: MLP
-    log_multiplier: Float[Array, ""]
-
-    def losses(self, gain: Float[Array, " batch"], room: Float[Array, " batch"]):
-        """phi: -(gain + lambda room), room being positive where the constraint holds; lambda rises elsewhere."""
-        phi = -jnp.mean(gain + jax.lax.stop_gradient(jnp.exp(self.log_multiplier)) * room)
-        return phi, self.log_multiplier * jax.lax.stop_gradient(jnp.mean(room))
 
 
 class Metra(Displacement):

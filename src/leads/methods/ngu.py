@@ -81,10 +81,9 @@ class Ngu(Intrinsic):
 
     def see(self, model: NguModel, x: Float[Array, "skill episode time1 seen"], episodes: Episodes) -> NguModel:
         real = episodes.steps()
-        model = eqx.tree_at(lambda m: m.novelty.seen, model, model.novelty.seen.seen(x[:, :, 1:], real))
-        error = model.novelty.error(x[:, :, 1:], self.config.clip)
+        novelty, error = model.novelty.look(x[:, :, 1:], real, self.config.clip)
         errors = model.errors.faded(self.config.fade).seen(error[..., None], real)
-        return eqx.tree_at(lambda m: m.errors, model, errors)
+        return NguModel(model.embedding, model.inverse, novelty, errors)
 
     def model_loss(self, model: NguModel, batch: Batch, key: PRNGKeyArray):
         """Squared error of the action told from s and s', and the error of RND's prediction."""

@@ -36,6 +36,8 @@ class RandomState(eqx.Module):
 class Random:
     """a = tanh(scale * noise), whatever the state and the skill."""
 
+    learns = False
+
     def __init__(self, config: RandomConfig, task: Task):
         self.config, self.task = config, task
         self.noise = self.evaluation_noise = config.noise

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from leads import limits
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
@@ -47,6 +47,11 @@ class Novelty(eqx.Module):
         self.random, self.predictor = MLP(random_key, sizes), MLP(predictor_key, sizes)
         self.seen = RunningStatistics.around(jnp.zeros(sizes[0]))
 
+    def look(self, x: Float[Array, "*batch seen"], is_real: Bool[Array, "*batch"], clip: float):
+        """(itself after a look at fresh states, their error)."""
+        after = eqx.tree_at(lambda n: n.seen, self, self.seen.seen(x, is_real))
+        return after, after.error(x, clip)
+
     def error(self, x: Float[Array, "*batch seen"], clip: float) -> Float[Array, "*batch"]:
         """Mean squared error of the prediction."""
         x = jax.lax.stop_gradient(self.seen.whitened(x, clip))
@@ -73,8 +78,7 @@ class Rnd(Intrinsic):
 
     def see(self, model: RndModel, x: Float[Array, "skill episode time1 seen"], episodes: Episodes) -> RndModel:
         real = episodes.steps()
-        model = eqx.tree_at(lambda m: m.novelty.seen, model, model.novelty.seen.seen(x[:, :, 1:], real))
-        error = model.novelty.error(x[:, :, 1:], self.config.clip)
+        novelty, error = model.novelty.look(x[:, :, 1:], real, self.config.clip)
 
         def discounted(total, r):
             total = self.config.discount * total + r
@@ -82,7 +86,7 @@ class Rnd(Intrinsic):
 
         _, returns = jax.lax.scan(discounted, jnp.zeros(error.shape[:2]), jnp.moveaxis(error, 2, 0))
         returns = model.returns.faded(self.config.fade).seen(jnp.moveaxis(returns, 0, 2)[..., None], real)
-        return eqx.tree_at(lambda m: m.returns, model, returns)
+        return RndModel(novelty, returns)
 
     def model_loss(self, model: RndModel, batch: Batch, key: PRNGKeyArray):
         """The error of the prediction."""

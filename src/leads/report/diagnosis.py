@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from leads.agent import Agent
 from leads.errors import UserError
 from leads.measures.c_learning import AfterEnd
-from leads.methods.leads import Leads, LeadsConfig
+from leads.methods.leads import Leads
+from leads.methods.leads_config import LeadsConfig
 from leads.report import style
 from leads.report.figures import BAND, GAP, HEAD, draw_colour_bar, draw_image, metrics_of
 from leads.report.planes import Plane, feature_name, feature_plane, maze_plane

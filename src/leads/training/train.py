@@ -116,9 +116,14 @@ def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report:
 
 
 def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
-    """Whether an epoch that took the samples from one number to another ends with fresh episodes; the last one does."""
+    """Whether an epoch that took the samples from one number to another ends with fresh episodes; the last one does.
+
+    On the host, where episodes are dear, not every epoch does, and of what learns nothing only the last.
+    """
     if task.step is not None:
         return lambda before, samples: True
+    if not method.learns:
+        return lambda before, samples: samples >= budget
     every = HOST_EVALUATION * method.config.n_skill * evaluation.EVALUATION_EPISODES * task.horizon
     return lambda before, samples: samples >= budget or samples // every > before // every
 
