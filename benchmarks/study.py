@@ -152,14 +152,17 @@ STUDIES = {
 }
 
 
-def run(job: Job, commit: str) -> tuple[list[dict], dict]:
-    """(curve, row) of one run, in a process of its own."""
+def run(job: Job, keep: Path | None, commit: str) -> tuple[list[dict], dict]:
+    """(curve, row) of one run, in a process of its own; one that was kept goes on where it was."""
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / "run"
-        command = [sys.executable, "-m", "leads", "train", "--method", job.method, "--task", job.task]
-        command += ["--seed", str(job.seed), "--out", str(out), "--no-figures", *job.options.split()]
-        command += ["--on-wall", job.on_wall] if job.on_wall else []
+        out = (keep or Path(scratch)) / "--".join(job.key())
+        command = [sys.executable, "-m", "leads", "train", "--no-figures"]
         command += ["--samples", str(job.samples)] if job.samples else []
+        if (out / "config.json").exists():
+            command += ["--resume", str(out)]
+        else:
+            command += ["--method", job.method, "--task", job.task, "--seed", str(job.seed), "--out", str(out)]
+            command += [*job.options.split(), *(["--on-wall", job.on_wall] if job.on_wall else [])]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -192,6 +195,7 @@ def main() -> None:
     parser.add_argument("study", choices=STUDIES)
     parser.add_argument("--samples", type=int, help="samples of every run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at the same time")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the run directories in DIR")
     arguments = parser.parse_args()
     make, samples = STUDIES[arguments.study]
     commit = subprocess.run(
@@ -202,7 +206,7 @@ def main() -> None:
     jobs = [job for job in make(arguments.samples or samples) if job.key() not in done]
     print(f"{len(jobs)} runs to do, {len(done)} in the table", flush=True)
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for future in as_completed([pool.submit(run, job, commit) for job in jobs]):
+        for future in as_completed([pool.submit(run, job, arguments.keep, commit) for job in jobs]):
             try:
                 curve, row = future.result()
             except RuntimeError as error:

@@ -46,13 +46,13 @@ def train_command(arguments: argparse.Namespace) -> None:
     given = {name: value for name, value in vars(arguments).items() if value is not None and name != "command"}
     draw = given.pop("figures")
     how = {name: given.pop(name) for name in ("checkpoint_every", "threads") if name in given}
-    others = given.keys() - {"resume"}
+    others = given.keys() - {"resume", "samples"}
     if arguments.resume is not None and others:
         raise UserError(f"resume: goes with no other option of a run, but got {', '.join(sorted(others))}")
     with Progress() as progress:
         try:
             if arguments.resume is not None:
-                directory = resume(arguments.resume, report=progress, **how)
+                directory = resume(arguments.resume, arguments.samples, report=progress, **how)
             else:
                 directory = train(report=progress, **how, **given)
         except KeyboardInterrupt:
@@ -136,7 +136,12 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
         "--threads", type=_number(int), metavar="N", help="threads that step simulators; a matter of speed (default 1)"
     )
     command.add_argument("--no-figures", dest="figures", action="store_false", help="draw nothing when done")
-    command.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR, whose options are kept")
+    command.add_argument(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="continue the run in DIR, whose options are kept; with --samples, to more",
+    )
     _add_fields(command.add_argument_group("options of the task"), TaskOptions)
     method = _method_of(argv)
     _add_fields(command.add_argument_group(f"fields of {method}"), config_class(method))

@@ -144,6 +144,18 @@ def test_resuming_a_finished_run_changes_nothing(whole):
     assert before == ((whole / "metrics.jsonl").read_bytes(), arrays(whole))
 
 
+def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
+    run = leads.train("maze-u", samples=4_000, out=tmp_path / "run", checkpoint_every=3, **TINY)
+    with pytest.raises(leads.UserError, match="samples: 3999 is not allowed; the run in .* has 4000"):
+        leads.resume(run, samples=3_999)
+    with pytest.raises(leads.UserError, match="samples: 0"):
+        leads.resume(run, samples=0)
+    leads.resume(run, samples=9_000)
+    assert_same_end(run, whole)
+    assert Run.open(run).summary()["samples"] == Run.open(whole).summary()["samples"]
+    assert Run.open(run).config() == Run.open(whole).config()
+
+
 def test_two_processes_on_one_directory_are_refused(tmp_path):
     run = interrupted(tmp_path, 2)
     with Run.open(run).lock(), pytest.raises(leads.UserError, match="in use by another process"):

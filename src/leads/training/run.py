@@ -8,7 +8,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -70,12 +70,17 @@ def run_config(
     else:
         made = task
     config = build(config_class(method), settings(method, made) | fields)
-    if samples is not None and not 0 < samples <= MOST_SAMPLES:
-        raise UserError(f"samples: {samples} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
+    if samples is not None:
+        check_samples(samples)
     if not 0 <= seed < 2**32:
         raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
     budget = made.budget if samples is None else samples
     return RunConfig(name, options, method, seed, budget, asdict(config), made is task), made
+
+
+def check_samples(samples: int) -> None:
+    if not 0 < samples <= MOST_SAMPLES:
+        raise UserError(f"samples: {samples} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
 
 
 class Run:
@@ -95,8 +100,7 @@ class Run:
             run._refuse_if_used()
             with run.lock():  # of two processes that came here together, one will find the other's config
                 run._refuse_if_used()
-                data = {"format": FORMAT, **asdict(config), "versions": versions()}
-                checkpoint.write_whole(directory / "config.json", (json.dumps(data, indent=2) + "\n").encode())
+                run._write_config(config)
         except OSError as error:
             raise UserError(f"out: {directory} cannot be written ({error.strerror})") from error
         return run
@@ -126,6 +130,21 @@ class Run:
             return config
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UserError) as error:
             raise UserError(f"{path} cannot be used: {error}") from error
+
+    def extend(self, samples: int) -> None:
+        """Gives the run a larger budget of samples."""
+        check_samples(samples)
+        with self.lock():
+            config = self.config()
+            if samples < config.samples:
+                raise UserError(f"samples: {samples} is not allowed; the run in {self.directory} has {config.samples}")
+            if samples > config.samples:
+                (self.directory / "summary.json").unlink(missing_ok=True)
+                self._write_config(replace(config, samples=samples))
+
+    def _write_config(self, config: RunConfig) -> None:
+        data = {"format": FORMAT, **asdict(config), "versions": versions()}
+        checkpoint.write_whole(self.directory / "config.json", (json.dumps(data, indent=2) + "\n").encode())
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -67,6 +67,7 @@ def train(
 
 def resume(
     directory: str | Path,
+    samples: int | None = None,
     checkpoint_every: int = 10,
     threads: int = 1,
     report: Report = lambda metrics: None,
@@ -74,10 +75,13 @@ def resume(
 ) -> Path:
     """Continues an interrupted run to the same end that it would have had without the interruption.
 
+    Given more `samples` than the run has, it goes on to those as if it had been begun with them.
     A `task` that was made in Python has to be given again.
     """
     _check(checkpoint_every, threads)
     run = Run.open(Path(directory))
+    if samples is not None:
+        run.extend(samples)
     return _continue(run, run.config().make_task(task), checkpoint_every, threads, report)
 
 
