@@ -18,6 +18,7 @@ from leads.compilation import keep_compiled_programs
 from leads.errors import UserError
 from leads.methods import METHODS, config_class
 from leads.progress import Progress
+from leads.report.comparison import write_comparison
 from leads.report.diagnosis import write_diagnosis
 from leads.report.figures import write_figures
 from leads.report.video import write_skills
@@ -80,6 +81,11 @@ def figures_command(arguments: argparse.Namespace) -> None:
     """Draws a run's figures again."""
     for path in write_figures(load(arguments.run_dir)):
         print(f"figure {path}")
+
+
+def compare_command(arguments: argparse.Namespace) -> None:
+    """Draws the skills of several runs on one task beside each other."""
+    print(f"figure {write_comparison([load(run_dir) for run_dir in arguments.run_dirs], arguments.out)}")
 
 
 def diagnose_command(arguments: argparse.Namespace) -> None:
@@ -157,6 +163,13 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command = commands.add_parser("figures", help=figures_command.__doc__, description=figures_command.__doc__)
     command.set_defaults(command=figures_command)
     command.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+
+    command = commands.add_parser("compare", help=compare_command.__doc__, description=compare_command.__doc__)
+    command.set_defaults(command=compare_command)
+    command.add_argument("run_dirs", type=Path, nargs="+", metavar="RUN_DIR")
+    command.add_argument(
+        "--out", type=Path, default=Path("comparison.png"), metavar="FILE", help="the PNG (default comparison.png)"
+    )
 
     command = commands.add_parser("diagnose", help=diagnose_command.__doc__, description=diagnose_command.__doc__)
     command.set_defaults(command=diagnose_command)

@@ -146,7 +146,7 @@ def test_resuming_a_finished_run_changes_nothing(whole):
 
 def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
     run = leads.train("maze-u", samples=4_000, out=tmp_path / "run", checkpoint_every=3, **TINY)
-    with pytest.raises(leads.UserError, match="samples: 3999 is not allowed; the run in .* has 4000"):
+    with pytest.raises(leads.UserError, match=r"samples: 3999 is not allowed; the run in .* has 4000"):
         leads.resume(run, samples=3_999)
     with pytest.raises(leads.UserError, match="samples: 0"):
         leads.resume(run, samples=0)

@@ -94,13 +94,13 @@ def skills_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | No
     paths = real_paths(episodes, plane.project)
     everyone = range(agent.n_skill)
     axes = style.place(figure, GAP + left, HEAD + BAND, large, large)
-    _skills_panel(axes, agent, paths, plane, everyone, 1.0)
+    draw_skills(axes, agent, paths, plane, everyone, 1.0)
     plane.name_axes(axes)
     for skill in everyone:
         x = left + large + 3 * GAP + skill % columns * (side + GAP)
         y = HEAD + BAND + skill // columns * (side + BAND)
         axes = style.place(figure, x, y, side, side)
-        _skills_panel(axes, agent, paths, plane, [skill], 0.6)
+        draw_skills(axes, agent, paths, plane, [skill], 0.6)
         style.name_skill(axes, skill, style.palette(agent.n_skill)[skill])
     return figure
 
@@ -114,7 +114,7 @@ def pairs_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | Non
     style.title(figure, _headline(agent, numbers))
     for i, plane in enumerate(planes):
         axes = style.place(figure, GAP + left + i * (left + side + GAP), HEAD, side, side)
-        _skills_panel(axes, agent, real_paths(episodes, plane.project), plane, range(agent.n_skill), 0.7)
+        draw_skills(axes, agent, real_paths(episodes, plane.project), plane, range(agent.n_skill), 0.7)
         plane.name_axes(axes)
     lines = [Line2D([], [], color=colour, linewidth=2.5) for colour in style.palette(agent.n_skill)]
     names = [f"skill {skill}" for skill in range(agent.n_skill)]
@@ -123,7 +123,7 @@ def pairs_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | Non
     return figure
 
 
-def _skills_panel(axes: Axes, agent: Agent, paths: Paths, plane: Plane, skills: Sequence[int], scale: float) -> None:
+def draw_skills(axes: Axes, agent: Agent, paths: Paths, plane: Plane, skills: Sequence[int], scale: float) -> None:
     """Paths of some skills, taking turns episode by episode so that no skill lies on top of the others."""
     turns = [(skill, paths[skill][i]) for i in range(len(paths[0])) for skill in skills]
     palette, targets = style.palette(agent.n_skill), agent.method.targets(agent.state)
