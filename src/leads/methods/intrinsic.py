@@ -36,7 +36,7 @@ class IntrinsicConfig(SacConfig):
     """Colour of the action noise while collecting (published: white)."""
     loudness: float = 1.0
     """By what the action noise is multiplied while collecting (published: 1)."""
-    samples_per_step: int = 32
+    samples_per_step: int = 64
     """Samples collected for each gradient step on the model and on SAC (METRA on states: 32)."""
     replay: int = 300_000
     """Transitions kept (METRA on states: 1,000,000)."""
