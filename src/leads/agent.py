@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from leads.errors import UserError
 from leads.methods.leads import Leads
 from leads.rollouts.episodes import Episodes
+from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training.run import Run
 from leads.training.train import Rollout, evaluation_rollout, initial_state
@@ -30,7 +31,7 @@ class Agent:
         self.state = state.method
         self.visited_fine = np.asarray(state.visited_fine)
         self._act = jax.jit(self.method.act)
-        self._rollouts: dict[int, Rollout] = {}
+        self._rollouts: dict[tuple[int, Colour | None], Rollout] = {}
 
     def act(self, observation: np.ndarray, skill: int, key=None) -> np.ndarray:
         """The skill's action in [-1, 1]: its mean, or with a PRNG key a draw from its distribution."""
@@ -48,11 +49,12 @@ class Agent:
             for states, length in zip(rolled.states[skill], rolled.lengths[skill], strict=True)
         ]
 
-    def episodes(self, n_episode: int, seed: int = 0) -> Episodes:
-        """Fresh episodes of all skills, as evaluation makes them."""
-        if n_episode not in self._rollouts:  # each is compiled, which takes seconds
-            self._rollouts[n_episode] = evaluation_rollout(self.task, self.method, n_episode)
-        return self._rollouts[n_episode](self.state, jax.random.key(seed))
+    def episodes(self, n_episode: int, seed: int = 0, noise: Colour | None = None) -> Episodes:
+        """Fresh episodes of all skills, as evaluation makes them, or with noise of another colour."""
+        size = n_episode, noise
+        if size not in self._rollouts:  # each is compiled, which takes seconds
+            self._rollouts[size] = evaluation_rollout(self.task, self.method, n_episode, noise)
+        return self._rollouts[size](self.state, jax.random.key(seed))
 
     def measure(
         self, s1: Float[Array, " state"], s2: Float[Array, "*n state"], skill: int, log: bool = False

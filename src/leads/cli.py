@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_type_hints
+from typing import Any, NoReturn, get_args, get_type_hints
 
 from leads import fields
 from leads.agent import load
@@ -22,6 +22,7 @@ from leads.report.comparison import write_comparison
 from leads.report.diagnosis import write_diagnosis
 from leads.report.figures import write_figures
 from leads.report.video import write_skills
+from leads.rollouts.noise import Colour
 from leads.tasks import TASKS, TaskOptions
 from leads.training.run import Run
 from leads.training.train import resume, train
@@ -72,7 +73,7 @@ def train_command(arguments: argparse.Namespace) -> None:
 def skills_command(arguments: argparse.Namespace) -> None:
     """Shows where each skill of a run goes."""
     for line in write_skills(
-        load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes
+        load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes, arguments.noise
     ):
         print(line)
 
@@ -158,6 +159,9 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN_DIR/figures)")
     command.add_argument(
         "--episodes", type=_number(int), default=20, metavar="N", help="episodes per skill (default 20)"
+    )
+    command.add_argument(
+        "--noise", choices=get_args(Colour), help="colour of the actions' noise (default: that of evaluation, white)"
     )
 
     command = commands.add_parser("figures", help=figures_command.__doc__, description=figures_command.__doc__)

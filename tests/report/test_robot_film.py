@@ -21,6 +21,7 @@ from leads import cli
 from leads.report import robot_film, style, video
 from leads.tasks.finger import Finger
 from leads.tasks.robot import new_renderer
+from leads.training.evaluation import evaluate
 
 EPISODES = 3
 STEPS = 12
@@ -135,8 +136,10 @@ def test_the_lines_say_what_points_are_made_of(agent, written, opengl):
     assert len({len(line) for line in (head, *rows)}) == 1, "columns do not line up"
     for line, row in zip(rows, rows_in(out / "skills.csv"), strict=True):
         assert "({})".format(", ".join(f"{float(row[f'end_{name}']):5.2f}" for name in FINGER)) in line
+    numbers = evaluate(agent.task, agent.episodes(EPISODES), None)
     assert lines[1 + agent.n_skill :] == [
         "mean end and target: proximal angle, distal angle, hinge angle",
+        "together: skill coverage {skill_coverage:.1f} %, distinctness {distinctness:.2f}".format(**numbers),
         *(f"{kind} {out / name}" for kind, name in (("table", "skills.csv"), ("video", "skills.gif"))),
         f"video {out / 'skills.mp4'}",
     ]

@@ -10,6 +10,7 @@ from PIL import Image
 
 import leads
 from leads.report import style, video
+from leads.training.evaluation import evaluate
 
 EPISODES = 12
 
@@ -73,7 +74,9 @@ def test_the_lines_are_the_table_and_the_files(agent, written):
         assert int(line.split()[0]) == int(row["skill"])
         assert line.endswith(f"{float(row['reach']):.0%}")
         assert f"({float(row['end_x']):5.2f}, {float(row['end_y']):5.2f})" in line
+    numbers = evaluate(agent.task, agent.episodes(EPISODES), None)
     assert lines[1 + agent.n_skill :] == [
+        f"together: skill coverage {numbers['skill_coverage']:.1f} %, distinctness {numbers['distinctness']:.2f}",
         f"table {out / 'skills.csv'}",
         f"video {out / 'skills.gif'}",
         f"video {out / 'skills.mp4'}",
@@ -186,6 +189,20 @@ def test_a_gif_has_all_skills_colours_and_white(n_skill):
     wanted = np.rint(255 * np.asarray([(1, 1, 1), *map(to_rgb, colours[:119])]))
     for colour in wanted:
         assert np.abs(palette - colour).sum(axis=1).min() == 0
+
+
+def test_skills_are_rolled_out_with_the_noise_that_is_asked_for(agent, written, tmp_path, monkeypatch):
+    monkeypatch.setattr(video, "MOVING", 30)
+    video.write_skills(agent, tmp_path / "white", EPISODES, "white")
+    video.write_skills(agent, tmp_path / "pink", EPISODES, "pink")
+    white, pink, as_evaluated = (
+        rows_in(out / "skills.csv") for out in (tmp_path / "white", tmp_path / "pink", written[0])
+    )
+    assert white == as_evaluated != pink
+    assert pink == [
+        {k: "" if v is None else str(v) for k, v in row.items()}
+        for row in video.table(agent, agent.episodes(EPISODES, noise="pink"))
+    ]
 
 
 def test_the_control_has_no_targets_in_its_table(random_run, tmp_path, monkeypatch):

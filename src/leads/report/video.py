@@ -23,9 +23,10 @@ from leads.errors import UserError
 from leads.report import robot_film, style
 from leads.report.figures import real_paths
 from leads.rollouts.episodes import Episodes
+from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training.checkpoint import write_whole
-from leads.training.evaluation import cells, counts
+from leads.training.evaluation import cells, counts, evaluate
 
 # imageio would start ffmpeg by a plain fork, of which JAX rightly warns; this makes it start by a safe one.
 os.environ.setdefault("IMAGEIO_FFMPEG_NO_PREVENT_SIGINT", "1")
@@ -56,19 +57,20 @@ CLEAR = 255
 Row = dict[str, Any]
 
 
-def write_skills(agent: Agent, out: Path, episodes: int) -> list[str]:
+def write_skills(agent: Agent, out: Path, episodes: int, noise: Colour | None = None) -> list[str]:
     """Rolls every skill out, writes skills.csv, .gif and .mp4, and returns the table's lines and the files' paths.
 
-    Where nothing can be rendered there is no film, and a line on stderr says why.
+    Noise may have another colour than in evaluation. Where nothing can be rendered there is no film, and a line on
+    stderr says why.
     """
     if episodes <= 0:
         raise UserError(f"episodes: {episodes} is not allowed; give a number above 0")
     files = {kind: out / f"skills.{kind}" for kind in ("csv", "gif", "mp4")}
     with style.writing_to(out):
-        rolled = agent.episodes(episodes)
+        rolled = agent.episodes(episodes, noise=noise)
         rows = table(agent, rolled)
         write_whole(files["csv"], _csv(rows))
-        lines = [*_lines(agent.task, rows), f"table {files['csv']}"]
+        lines = [*_lines(agent.task, rows), _together(agent, rolled), f"table {files['csv']}"]
         colours, videos = style.palette(agent.n_skill), (files["mp4"], files["gif"])
         try:
             if style.is_maze(agent.task):
@@ -82,6 +84,11 @@ def write_skills(agent: Agent, out: Path, episodes: int) -> list[str]:
             print(f"leads: no film; {error}", file=sys.stderr)
             return lines
     return [*lines, f"video {files['gif']}", f"video {files['mp4']}"]
+
+
+def _together(agent: Agent, episodes: Episodes) -> str:
+    numbers = evaluate(agent.task, episodes, agent.method.targets(agent.state))
+    return f"together: skill coverage {numbers['skill_coverage']:.1f} %, distinctness {numbers['distinctness']:.2f}"
 
 
 def table(agent: Agent, episodes: Episodes) -> list[Row]:

@@ -155,7 +155,7 @@ def phases(task: Task, method: Method, threads: int = 1):
             samples=state.samples + episodes.samples(),
         ), metrics | {"episode_length": jnp.mean(episodes.lengths)}
 
-    fresh = evaluation_rollout(task, method, evaluation.EVALUATION_EPISODES, threads)
+    fresh = evaluation_rollout(task, method, evaluation.EVALUATION_EPISODES, threads=threads)
 
     @jax.jit
     def numbers(state: TrainState, episodes: Episodes | None):
@@ -169,9 +169,11 @@ def phases(task: Task, method: Method, threads: int = 1):
     return collect, update, lambda state, key: numbers(state, None if key is None else fresh(state.method, key))
 
 
-def evaluation_rollout(task: Task, method: Method, n_episode: int, threads: int = 1) -> Rollout:
-    """Episodes of the learnt skills as they are evaluated."""
-    return rolled_out(task, method.act, method.config.n_skill, n_episode, method.evaluation_noise, threads)
+def evaluation_rollout(
+    task: Task, method: Method, n_episode: int, noise: Colour | None = None, threads: int = 1
+) -> Rollout:
+    """Episodes of the learnt skills as they are evaluated, or with noise of another colour."""
+    return rolled_out(task, method.act, method.config.n_skill, n_episode, noise or method.evaluation_noise, threads)
 
 
 def rolled_out(
