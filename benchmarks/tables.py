@@ -70,6 +70,11 @@ def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
     return select(runs, method=method[0], variant=method[1], task=task, on_wall=on_wall)
 
 
+def compared(task: str) -> dict[tuple[str, str], str]:
+    """LEADS and the controls of a task, by name."""
+    return {method: name for method, name in METHODS.items() if method[1] != "loud" or not task.startswith("fetch")}
+
+
 def summary(runs: Rows, curves: Rows) -> str:
     """The README's table: every number of LEADS and the controls on every maze."""
     return _summary(runs, TASKS, "maze")
@@ -83,7 +88,7 @@ def robots(runs: Rows, curves: Rows) -> str:
 def _summary(runs: Rows, tasks: dict[str, str], kind: str) -> str:
     body = []
     for task, title in tasks.items():
-        for method, name in METHODS.items():
+        for method, name in compared(task).items():
             found = of(runs, method, task)
             cells = [mean_std(values(found, number), digits(number)) for number in NUMBERS]
             body.append([title, name, *cells, str(len(found))])
@@ -94,7 +99,7 @@ def cost(runs: Rows, curves: Rows) -> str:
     """What the runs cost."""
     body = []
     for task, title in (TASKS | ROBOTS).items():
-        for method, name in METHODS.items():
+        for method, name in compared(task).items():
             found = of(runs, method, task)
             seconds, memory = values(found, "cpu_seconds"), values(found, "peak_rss_mb")
             largest = f"{max(memory):.0f}" if memory else "missing"
@@ -151,7 +156,7 @@ def tests(runs: Rows, curves: Rows) -> str:
     """Welch's t-test of LEADS against each control."""
     body = []
     for task, title in (TASKS | ROBOTS).items():
-        for method, name in list(METHODS.items())[1:]:
+        for method, name in list(compared(task).items())[1:]:
             cells = []
             for number in NUMBERS:
                 ours, theirs = values(of(runs, ("leads", ""), task), number), values(of(runs, method, task), number)
@@ -169,6 +174,24 @@ def _p_value(ours: list[float], theirs: list[float]) -> str:
     describe = lambda x: (statistics.mean(x), statistics.stdev(x), len(x))
     p = scipy.stats.ttest_ind_from_stats(*describe(ours), *describe(theirs), equal_var=False).pvalue
     return f"{'above' if difference > 0 else 'below'}, p = {p:.2g}"
+
+
+def noisy(runs: Rows, curves: Rows) -> str:
+    """What LEADS's skills reach under either noise, beside the control with that noise."""
+    skills, body = rows(RESULTS / "evaluation_noise.csv"), []
+    for task in sorted({row["task"] for row in skills}):
+        for noise, variant in (("white", "white"), ("pink", "")):
+            ours, theirs = select(skills, task=task, noise=noise), of(runs, ("random", variant), task)
+            cells = []
+            for number in ("skill_coverage", "distinctness"):
+                both = values(ours, number), values(theirs, number)
+                cells += [*(mean_std(x, digits(number)) for x in both), _p_value(*both)]
+            body.append([ROBOTS[task], noise, *cells, str(len(ours))])
+    columns = (
+        f"{name}, {of_what}" for name in ("skill coverage %", "distinctness") for of_what in ("LEADS", "control")
+    )
+    first, second, third, fourth = columns
+    return table(["robot", "noise", first, second, "LEADS is", third, fourth, "LEADS is", "seeds"], body)
 
 
 def every_run(runs: Rows, curves: Rows) -> str:
@@ -211,6 +234,7 @@ TABLES: dict[str, Callable[[Rows, Rows], str]] = {
     "cost": cost,
     "paper": paper,
     "tests": tests,
+    "noisy": noisy,
     "runs": every_run,
     "ablation": ablation,
     "slide": slide,
