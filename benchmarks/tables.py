@@ -187,11 +187,9 @@ def noisy(runs: Rows, curves: Rows) -> str:
                 both = values(ours, number), values(theirs, number)
                 cells += [*(mean_std(x, digits(number)) for x in both), _p_value(*both)]
             body.append([ROBOTS[task], noise, *cells, str(len(ours))])
-    columns = (
-        f"{name}, {of_what}" for name in ("skill coverage %", "distinctness") for of_what in ("LEADS", "control")
-    )
-    first, second, third, fourth = columns
-    return table(["robot", "noise", first, second, "LEADS is", third, fourth, "LEADS is", "seeds"], body)
+    sides = ("LEADS", "control", "LEADS is")
+    header = [f"{name}, {side}" for name in ("skill coverage %", "distinctness") for side in sides]
+    return table(["robot", "noise", *header, "seeds"], body)
 
 
 def every_run(runs: Rows, curves: Rows) -> str:
