@@ -43,6 +43,11 @@ class RunConfig:
     own_task: bool = False
     """Whether the task was handed over in Python, so that only who has it can go on with it."""
 
+    @property
+    def task_in_paths(self) -> str:
+        """The task's name as part of a file's."""
+        return self.task.split(":")[-1].replace("/", "-").removesuffix(".json")
+
     def make_task(self, own: Task | None = None) -> Task:
         if not self.own_task:
             return make_task(self.task, **self.options)
