@@ -6,6 +6,7 @@ directory of its own and sends every checkpoint back; so a run on a lost node go
 
 import logging
 import os
+import socket
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,10 @@ class OnRay:
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
         except ImportError as error:
             raise UserError("engine: ray is not installed; install leads[ray]") from error
-        if address is not None and address.startswith("ray://"):
-            raise UserError(f"address: {address} is not allowed; start the benchmark on a node of the cluster")
         try:
+            _try(address)
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
-        except (ConnectionError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise UserError(f"address: {address} cannot be used ({str(error).splitlines()[0]})") from error
         self.ray, self.out, self.checkpoint_every = ray, out, checkpoint_every
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -58,16 +58,30 @@ class OnRay:
         try:
             self.ray.get(task)
             return ""
+        except self.ray.exceptions.RayTaskError as error:
+            text = str(error).strip()
+            reason = text.splitlines()[-1]
         except self.ray.exceptions.RayError as error:
-            text = str(error).strip() or type(error).__name__
+            text = f"its worker was lost: {str(error).strip()}"
+            reason = text.split(". ")[0]
         log = job.log(self.out)
         log.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "a") as file:
             file.write(text + "\n")
-        return text.splitlines()[-1]
+        return reason
 
     def close(self) -> None:
         self.ray.shutdown()
+
+
+def _try(address: str | None) -> None:
+    """Finds out at once what Ray would find out in minutes."""
+    if address is None or address in ("auto", "local"):
+        return
+    if "://" in address:
+        raise ValueError("give HOST:PORT, on a node of the cluster")
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host, int(port)), timeout=10).close()
 
 
 class Shelf:
