@@ -150,6 +150,12 @@ def test_options_that_cannot_be(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_the_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(leads.UserError, match=r"engine: ray is not installed; install leads\[ray\]"):
+        benchmark(suite(tmp_path / "suite.toml", [0], 500), tmp_path / "out", engine="ray")
+
+
 def test_two_benchmarks_in_one_directory_are_refused(tmp_path):
     with Run(tmp_path).lock(), pytest.raises(leads.UserError, match="in use by another process"):
         benchmark(suite(tmp_path / "suite.toml", [0], 500), tmp_path)

@@ -22,8 +22,9 @@ SMALL = {"object_store_memory": 100 * 1024**2}
 
 
 @pytest.fixture
-def cluster() -> Iterator[Any]:
+def cluster(monkeypatch) -> Iterator[Any]:
     """A head without cores and two nodes of one core each."""
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # or other tests beside this one would starve it
     cluster = cluster_utils.Cluster(
         initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **SMALL}
     )
@@ -86,6 +87,15 @@ def test_what_a_worker_sends_late_is_not_taken(random_run, tmp_path):
     assert set(shelf.get(job)) == kept
     with Run(out).lock(), pytest.raises(leads.UserError, match="in use"):
         shelf.put(job, newest, files, set(files))
+
+
+def test_a_directory_with_something_else_in_it_is_refused(tmp_path):
+    [job, *_] = load(suite(tmp_path / "suite.toml", 4_000))
+    job.directory(tmp_path).mkdir(parents=True)
+    assert Shelf(tmp_path).get(job) == {}
+    (job.directory(tmp_path) / "thesis.tex").write_text("precious")
+    with pytest.raises(leads.UserError, match="not empty"):
+        Shelf(tmp_path).get(job)
 
 
 @pytest.mark.parametrize("address", ["ray://head:10001", "127.0.0.1:1", "head", "auto"])

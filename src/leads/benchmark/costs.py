@@ -8,7 +8,7 @@ from leads.training.run import Run
 
 LEARNING = {"leads": 5e-4, "random": 3e-6}
 """CPU seconds a sample in mazes, roughly."""
-OTHER_LEARNING = 2e-4
+OTHER_LEARNING = 4e-4
 SIMULATOR = {"fetch-reach": 2e-3, "fetch-slide": 2e-3, "hand": 2e-3, "finger": 5e-4}
 """What a simulator adds to that."""
 COMPILING = 15.0

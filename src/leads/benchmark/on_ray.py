@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ class OnRay:
         self.running[self.work.remote(job, self.checkpoint_every, self.shelf)] = job
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
+        if not self.running:  # a cluster without cores, until a node joins
+            time.sleep(seconds)
+            return []
         tasks, _ = self.ray.wait(list(self.running), timeout=seconds)
         return [(job, self._reason(task, job)) for task in tasks if (job := self.running.pop(task))]
 
@@ -92,16 +96,19 @@ class Shelf:
 
     def get(self, job: Job) -> Files:
         """What there is of a run."""
-        return read(job.directory(self.out))
+        directory = job.directory(self.out)
+        if directory.exists() and not (directory / "config.json").exists():
+            Run(directory).refuse_if_used()
+        return read(directory)
 
     def put(self, job: Job, epoch: int, files: Files, names: set[str]) -> None:
         """Makes a run what it was elsewhere at a checkpoint: what is new of its files, and the names of all of them."""
         run = Run(job.directory(self.out))
-        run.checkpoints.mkdir(parents=True, exist_ok=True)
+        run.directory.mkdir(parents=True, exist_ok=True)
         with run.lock():
             if max(checkpoint.epochs(run.checkpoints), default=0) > epoch:
                 return  # from a worker that was thought lost
-            for path in (*sorted(run.checkpoints.iterdir()), run.directory / "summary.json"):
+            for path in (*sorted(run.checkpoints.glob("*")), run.directory / "summary.json"):
                 if str(path.relative_to(run.directory)) not in names:
                     path.unlink(missing_ok=True)
             write(run.directory, files)

@@ -102,15 +102,16 @@ class Run:
         run = cls(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            run._refuse_if_used()
+            run.refuse_if_used()
             with run.lock():  # of two processes that came here together, one will find the other's config
-                run._refuse_if_used()
+                run.refuse_if_used()
                 run._write_config(config)
         except OSError as error:
             raise UserError(f"out: {directory} cannot be written ({error.strerror})") from error
         return run
 
-    def _refuse_if_used(self) -> None:
+    def refuse_if_used(self) -> None:
+        """A directory in which a run can begin holds nothing."""
         begun = {".lock", "config.json.partial"}  # what a process killed right here leaves behind
         if {path.name for path in self.directory.iterdir()} - begun:
             raise UserError(
