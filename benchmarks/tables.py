@@ -9,9 +9,12 @@ import statistics
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import scipy.stats
-from study import ABLATION_SAMPLES, BASELINES, NOISES_SAMPLES, SLIDE_VARIANTS, VARIANTS, rows
+from collect import rows
+
+from leads.benchmark.suites import blocks
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -32,6 +35,7 @@ NUMBERS = {
 }
 PAPER = json.loads(resources.files("leads.report").joinpath("paper.json").read_text())["coverage"]
 """method -> task -> (mean, standard deviation) of the paper's relative coverage in percent."""
+BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
 BY_NOISE = {
     "white": [("leads", "white"), *((method, "") for method in BASELINES), ("random", "white")],
     "pink": [("leads", ""), *((method, "pink") for method in BASELINES), ("random", "")],
@@ -138,7 +142,7 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
     body = []
     for task, title in TASKS.items():
         for method in BY_NOISE[noise]:
-            ends = _at(of(curves, method, task), NOISES_SAMPLES)
+            ends = _at(of(curves, method, task), blocks("noises")[0].samples or 0)
             cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             cost = [float(row["cpu_seconds"]) / float(row["samples"]) * 1e5 for row in of(runs, method, task)]
             body.append([title, title_of(method[0]), *cells, mean_std(cost, 0), str(len(ends))])
@@ -205,25 +209,30 @@ def every_run(runs: Rows, curves: Rows) -> str:
 
 def ablation(runs: Rows, curves: Rows) -> str:
     """Variants of LEADS on maze-hard."""
-    return _ablation(curves, "maze-hard", VARIANTS)
+    return _ablation(curves, "ablation")
 
 
 def slide(runs: Rows, curves: Rows) -> str:
     """Variants of LEADS on fetch-slide."""
-    return _ablation(curves, "fetch-slide", SLIDE_VARIANTS)
+    return _ablation(curves, "slide")
 
 
-def _ablation(curves: Rows, task: str, variants: dict[str, str]) -> str:
+def _ablation(curves: Rows, suite: str) -> str:
     """Each variant at the same number of samples, read off the curves."""
     body = []
-    for variant, options in {"": "as shipped", **variants}.items():
-        ends = _at(of(curves, ("leads", variant), task), ABLATION_SAMPLES[task])
-        cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
-        options = f"`{options}`" if variant not in ("", "paper") else options
-        body.append(
-            [variant or "default", "every published value" if variant == "paper" else options, *cells, str(len(ends))]
-        )
+    for block in blocks(suite):
+        for variant, options in (block.variants or {"": {}}).items():
+            ends = _at(of(curves, ("leads", variant), block.tasks[0]), block.samples or 0)
+            cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
+            changed = {"": "as shipped", "paper": "every published value"}.get(variant) or f"`{_as_typed(options)}`"
+            body.append([variant or "default", changed, *cells, str(len(ends))])
     return table(["variant", "what is changed", *NUMBERS.values(), "seeds"], body)
+
+
+def _as_typed(options: dict[str, Any]) -> str:
+    """Options of a variant as those of `leads train`."""
+    word = lambda value: ",".join(map(str, value)) if isinstance(value, list) else value
+    return " ".join(f"--{name.replace('_', '-')} {word(value)}" for name, value in options.items())
 
 
 TABLES: dict[str, Callable[[Rows, Rows], str]] = {

@@ -1,10 +1,5 @@
 """The command line: one function a command; the only place that parses or exits."""
 
-import os
-
-# One run uses one core, so that many runs fill a machine; XLA reads this when JAX is first used.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
-
 import argparse
 import re
 import sys
@@ -14,7 +9,10 @@ from typing import Any, NoReturn, get_args, get_type_hints
 
 from leads import fields
 from leads.agent import load
-from leads.compilation import keep_compiled_programs
+from leads.benchmark.benchmark import benchmark
+from leads.benchmark.progress import BenchmarkProgress
+from leads.benchmark.suites import SUITES
+from leads.compilation import keep_compiled_programs, use_one_core
 from leads.errors import UserError
 from leads.methods import METHODS, config_class
 from leads.progress import Progress
@@ -31,6 +29,7 @@ from leads.training.train import resume, train
 def main(argv: list[str] | None = None) -> None:
     """Runs a command; bad input is one line on stderr and exit code 2."""
     argv = sys.argv[1:] if argv is None else argv
+    use_one_core()
     try:
         arguments = _parser(argv).parse_args(argv)
         keep_compiled_programs()
@@ -68,6 +67,24 @@ def train_command(arguments: argparse.Namespace) -> None:
     )
     if draw:
         figures_command(argparse.Namespace(run_dir=directory))
+
+
+def benchmark_command(arguments: argparse.Namespace) -> None:
+    """Does all runs of a suite that are not done yet."""
+    options = {name: value for name, value in vars(arguments).items() if value is not None and name != "command"}
+    options["out"] = out = arguments.out or Path("runs") / Path(arguments.suite).stem
+    with BenchmarkProgress() as progress:
+        try:
+            standings = benchmark(report=progress, **options)
+        except KeyboardInterrupt:
+            print("leads: start the same benchmark again to go on where it was", file=sys.stderr)
+            raise
+    failed = [standing for standing in standings if standing.state == "failed"]
+    for standing in failed:
+        print(f"leads: {standing.job.name} failed: {standing.reason}; see {standing.job.log(out)}", file=sys.stderr)
+    if failed:
+        sys.exit(1)
+    print(f"{len(standings)} runs in {out}")
 
 
 def skills_command(arguments: argparse.Namespace) -> None:
@@ -152,6 +169,21 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     _add_fields(command.add_argument_group("options of the task"), TaskOptions)
     method = _method_of(argv)
     _add_fields(command.add_argument_group(f"fields of {method}"), config_class(method))
+
+    command = commands.add_parser("benchmark", help=benchmark_command.__doc__, description=benchmark_command.__doc__)
+    command.set_defaults(command=benchmark_command)
+    command.add_argument("suite", metavar="SUITE", help=f"{', '.join(SUITES)} or a TOML file")
+    command.add_argument("--out", type=Path, metavar="DIR", help="where the runs are (default: runs/SUITE)")
+    command.add_argument(
+        "--engine", choices=("local", "ray"), help="the cores of this machine (default) or a Ray cluster"
+    )
+    command.add_argument(
+        "--processes", type=_number(int), metavar="N", help="local: runs at the same time (default: one a core)"
+    )
+    command.add_argument("--address", help="ray: of a running cluster (default: one is started on this machine)")
+    command.add_argument(
+        "--checkpoint-every", type=_number(int), metavar="N", help="epochs between checkpoints (default 10)"
+    )
 
     command = commands.add_parser("skills", help=skills_command.__doc__, description=skills_command.__doc__)
     command.set_defaults(command=skills_command)

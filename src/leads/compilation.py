@@ -1,9 +1,14 @@
-"""Compiled programs are kept between processes, so that only the first run waits for the compiler."""
+"""How programs are compiled: for one core, and kept between processes, so that only the first run waits for it."""
 
 import os
 from pathlib import Path
 
 import jax
+
+
+def use_one_core() -> None:
+    """A run uses one core, so that many runs fill a machine; XLA reads this when JAX is first used."""
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 
 def keep_compiled_programs() -> None:

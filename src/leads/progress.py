@@ -1,28 +1,24 @@
 """Live progress of a run: a line that renews itself in a terminal, plain lines elsewhere."""
 
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-PLAIN_EVERY = 10.0
-"""Seconds between lines where the output is not a terminal."""
 
+class Display:
+    """What renews itself in a terminal, and elsewhere is printed now and then."""
 
-class Progress:
-    """Call it with every epoch's metrics."""
-
-    def __init__(self):
+    def __init__(self, plain_every: float):
         self.console = Console()
         self.live = Live(console=self.console, auto_refresh=False) if self.console.is_terminal else None
-        self.run: str | None = None
-        """The run directory, once there is one."""
-        self.last_line = float("-inf")
+        self.plain_every, self.last_plain = plain_every, float("-inf")
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> Self:
         if self.live is not None:
             self.live.start()
         return self
@@ -31,31 +27,48 @@ class Progress:
         if self.live is not None:
             self.live.stop()
 
+    def say(self, text: str) -> None:
+        """Prints what stays."""
+        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+    def show(self, table: Callable[[], Table], plain: Callable[[], str], now: bool = False) -> None:
+        """The table in a terminal; elsewhere the plain lines, if it is time for them or they are wanted now."""
+        if self.live is not None:
+            self.live.update(table(), refresh=True)
+        elif now or time.monotonic() - self.last_plain >= self.plain_every:
+            self.last_plain = time.monotonic()
+            print(plain(), flush=True)
+
+
+class Progress(Display):
+    """Call it with every epoch's metrics."""
+
+    def __init__(self):
+        super().__init__(plain_every=10.0)
+        self.run: str | None = None
+        """The run directory, once there is one."""
+
     def __call__(self, metrics: dict[str, Any]) -> None:
         if "run" in metrics:
             self.run = metrics["run"]
             lines = [f"run {self.run}", metrics["note"], "compiling; the first epoch takes longer"]
-            self.console.print("\n".join(filter(None, lines)), soft_wrap=True, highlight=False)
+            self.say("\n".join(filter(None, lines)))
             return
-        finished = metrics["samples"] >= metrics["budget"]
-        if self.live is not None:
-            self.live.update(self._table(metrics), refresh=True)
-        elif finished or time.monotonic() - self.last_line >= PLAIN_EVERY:
-            self.last_line = time.monotonic()
-            print("  ".join(f"{name} {text}" for name, text in _columns(metrics).items()), flush=True)
+        line = lambda: "  ".join(f"{name} {text}" for name, text in _columns(metrics).items())
+        self.show(lambda: _table(metrics), line, now=metrics["samples"] >= metrics["budget"])
 
-    def _table(self, metrics: dict[str, Any]) -> Table:
-        columns = _columns(metrics)
-        table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-        table.add_row(*columns.values())
-        outer = Table.grid()
-        outer.add_row(ProgressBar(total=metrics["budget"], completed=min(metrics["samples"], metrics["budget"])))
-        outer.add_row(table)
-        return outer
+
+def _table(metrics: dict[str, Any]) -> Table:
+    columns = _columns(metrics)
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table.add_row(*columns.values())
+    outer = Table.grid()
+    outer.add_row(ProgressBar(total=metrics["budget"], completed=min(metrics["samples"], metrics["budget"])))
+    outer.add_row(table)
+    return outer
 
 
 def _columns(metrics: dict[str, Any]) -> dict[str, str]:
-    minutes, seconds = divmod(round(metrics["seconds_left"]), 60)
     return {
         "epoch": str(metrics["epoch"]),
         "samples": f"{metrics['samples']:,}",
@@ -63,5 +76,11 @@ def _columns(metrics: dict[str, Any]) -> dict[str, str]:
         "skill coverage": "-" if metrics["skill_coverage"] is None else f"{metrics['skill_coverage']:.0f}%",
         "distinctness": "-" if metrics["distinctness"] is None else f"{metrics['distinctness']:.2f}",
         "samples/s": f"{metrics['samples_per_second']:,.0f}",
-        "left": f"{minutes}:{seconds:02d}",
+        "left": clock(metrics["seconds_left"]),
     }
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes}:{seconds:02d}"

@@ -43,6 +43,11 @@ class RunConfig:
     own_task: bool = False
     """Whether the task was handed over in Python, so that only who has it can go on with it."""
 
+    @property
+    def task_in_paths(self) -> str:
+        """The task's name as part of a file's."""
+        return self.task.split(":")[-1].replace("/", "-").removesuffix(".json")
+
     def make_task(self, own: Task | None = None) -> Task:
         if not self.own_task:
             return make_task(self.task, **self.options)
@@ -97,15 +102,16 @@ class Run:
         run = cls(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            run._refuse_if_used()
+            run.refuse_if_used()
             with run.lock():  # of two processes that came here together, one will find the other's config
-                run._refuse_if_used()
+                run.refuse_if_used()
                 run._write_config(config)
         except OSError as error:
             raise UserError(f"out: {directory} cannot be written ({error.strerror})") from error
         return run
 
-    def _refuse_if_used(self) -> None:
+    def refuse_if_used(self) -> None:
+        """A directory in which a run can begin holds nothing."""
         begun = {".lock", "config.json.partial"}  # what a process killed right here leaves behind
         if {path.name for path in self.directory.iterdir()} - begun:
             raise UserError(

@@ -60,8 +60,8 @@ def train(
     config, made = run_config(task, method, seed, samples, fields)
     _check(checkpoint_every, threads)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    name = config.task.split(":")[-1].replace("/", "-").removesuffix(".json")
-    directory = Path(out) if out is not None else Path("runs") / f"{name}-{method}-seed{seed}-{stamp}"
+    default = Path("runs") / f"{config.task_in_paths}-{method}-seed{seed}-{stamp}"
+    directory = default if out is None else Path(out)
     return _continue(Run.create(directory, config), made, checkpoint_every, threads, report)
 
 

@@ -1,0 +1,1 @@
+"""Many runs: a suite of them, on the cores of this machine or on a cluster."""

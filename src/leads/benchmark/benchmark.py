@@ -1,0 +1,91 @@
+"""The benchmark: all runs of a suite, however often it is started."""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from leads.benchmark.costs import Costs
+from leads.benchmark.engine import Engine
+from leads.benchmark.on_cores import OnCores, cores
+from leads.benchmark.on_ray import OnRay
+from leads.benchmark.standing import Standing, check, standing
+from leads.benchmark.suites import Job, load
+from leads.compilation import use_one_core
+from leads.errors import UserError
+from leads.training.run import Run
+
+Report = Callable[[list[Standing], Costs], None]
+"""Told about twice a second how far all jobs are."""
+
+TRIES = 3
+"""How often a run is begun or continued without getting any further before it is given up."""
+LOOK_EVERY = 0.5
+"""Seconds."""
+
+
+def benchmark(
+    suite: str,
+    out: str | Path,
+    engine: Literal["local", "ray"] = "local",
+    processes: int | None = None,
+    address: str | None = None,
+    checkpoint_every: int = 10,
+    report: Report = lambda standings, costs: None,
+) -> list[Standing]:
+    """Does what is not done yet of a suite, each run in its directory below `out`, and says how all of them stand.
+
+    The local engine does `processes` runs at a time, one a core if not given. `address` is that of a Ray cluster; one
+    is started on this machine if not given.
+    """
+    for name, value, of in (("processes", processes, "local"), ("address", address, "ray")):
+        if value is not None and engine != of:
+            raise UserError(f"{name}: is an option of the engine {of}, not of {engine}")
+    for name, value in (("processes", processes), ("checkpoint_every", checkpoint_every)):
+        if value is not None and value < 1:
+            raise UserError(f"{name}: {value} is not allowed; give a number above 0")
+    use_one_core()
+    jobs, out = load(suite), Path(out).absolute()
+    check(jobs, out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"out: {out} cannot be written ({error.strerror})") from error
+    with Run(out).lock():
+        if engine == "local":
+            place = OnCores(out, processes or cores(), checkpoint_every)
+        else:
+            place = OnRay(out, address, checkpoint_every)
+        with closing(place):
+            return _do(jobs, out, place, report)
+
+
+def _do(jobs: list[Job], out: Path, engine: Engine, report: Report) -> list[Standing]:
+    """Does all jobs, the longest first; one that fails again and again is left as failed."""
+    costs, tries, furthest = Costs(), Counter[str](), Counter[str]()
+    stand = {job.name: standing(job, out) for job in jobs}
+    for s in stand.values():
+        if s.state == "done":
+            costs.learn(s.job, out)
+    report(list(stand.values()), costs)
+    while any(s.state in ("waiting", "running") for s in stand.values()):
+        while engine.has_room() and (waiting := [s for s in stand.values() if s.state == "waiting"]):
+            longest = max(waiting, key=costs.left).job
+            stand[longest.name] = standing(longest, out, running=True)
+            engine.begin(longest)
+        ended = engine.ended(LOOK_EVERY)
+        for s in stand.values():
+            if s.state == "running":
+                stand[s.job.name] = standing(s.job, out, running=True)
+        for job, reason in ended:
+            s = stand[job.name] = standing(job, out)
+            if s.state == "done":
+                costs.learn(job, out)
+                continue
+            tries[job.name] = 1 if s.samples > furthest[job.name] else tries[job.name] + 1
+            furthest[job.name] = max(s.samples, furthest[job.name])
+            stand[job.name] = replace(s, state="failed" if tries[job.name] == TRIES else "waiting", reason=reason)
+        report(list(stand.values()), costs)
+    return list(stand.values())

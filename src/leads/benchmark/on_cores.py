@@ -1,0 +1,101 @@
+"""The local engine: a process a run, as many at a time as there are cores."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from leads.benchmark.suites import Job
+from leads.benchmark.work import work
+from leads.errors import UserError
+
+
+class OnCores:
+    """Runs on this machine."""
+
+    def __init__(self, out: Path, processes: int, checkpoint_every: int):
+        self.out, self.processes, self.checkpoint_every = out, processes, checkpoint_every
+        self.running: dict[Any, tuple[Job, BaseProcess]] = {}
+        """By what tells that the process has ended."""
+
+    def has_room(self) -> bool:
+        return len(self.running) < self.processes
+
+    def begin(self, job: Job) -> None:
+        log = job.log(self.out)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        arguments = job, job.directory(self.out), self.checkpoint_every, log
+        process = multiprocessing.get_context("spawn").Process(target=_child, args=arguments, daemon=True)
+        with _without_interrupts():
+            process.start()
+        self.running[process.sentinel] = job, process
+
+    def ended(self, seconds: float) -> list[tuple[Job, str]]:
+        found = []
+        for sentinel in wait(list(self.running), timeout=seconds):
+            job, process = self.running.pop(sentinel)
+            process.join()
+            found.append((job, _reason(process.exitcode or 0, job.log(self.out))))
+            process.close()
+        return found
+
+    def close(self) -> None:
+        for _, process in self.running.values():
+            process.terminate()
+        for _, process in self.running.values():
+            process.join()
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """What is started here never sees Ctrl-C: it is for the benchmark, which then stops its runs."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _reason(exit_code: int, log: Path) -> str:
+    if exit_code < 0:
+        return f"its process was ended by {signal.Signals(-exit_code).name}"
+    lines = log.read_text().strip().splitlines() if exit_code and log.exists() else []
+    return lines[-1] if lines else f"its process ended with exit code {exit_code}" if exit_code else ""
+
+
+def _child(job: Job, directory: Path, checkpoint_every: int, log: Path) -> None:
+    """A run in a process of its own; whatever is said goes to the log, which stays if anything was."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with open(log, "a") as file:
+        os.dup2(file.fileno(), sys.stdout.fileno())
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    try:
+        work(job, directory, checkpoint_every)
+    except UserError as error:
+        sys.exit(str(error))
+    except Exception:
+        traceback.print_exc()
+        sys.exit(1)
+    sys.stdout.flush()
+    if log.stat().st_size == 0:
+        log.unlink()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,150 @@
+"""The cluster engine: a Ray task a run, as many at a time as the cluster has cores.
+
+No file system has to be shared. A worker gets what there is of its run from the driver's node, goes on with it in a
+directory of its own and sends every checkpoint back; so a run on a lost node goes on elsewhere from its last one.
+"""
+
+import logging
+import os
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from leads.benchmark.suites import Job
+from leads.benchmark.work import work
+from leads.errors import UserError
+from leads.training import checkpoint
+from leads.training.run import Run
+
+Files = dict[str, bytes]
+"""Path below the run directory -> content."""
+LOGS = ("config.json", "metrics.jsonl", "timing.jsonl")
+
+
+class OnRay:
+    """Runs on the cluster at an address, or on one that is started here."""
+
+    def __init__(self, out: Path, address: str | None, checkpoint_every: int):
+        try:
+            import ray
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+        except ImportError as error:
+            raise UserError("engine: ray is not installed; install leads[ray]") from error
+        try:
+            _try(address)
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+        except (OSError, ValueError) as error:
+            raise UserError(f"address: {address} cannot be used ({str(error).splitlines()[0]})") from error
+        self.ray, self.out, self.checkpoint_every = ray, out, checkpoint_every
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here).remote(out)
+        environment = {"env_vars": {"XLA_FLAGS": os.environ["XLA_FLAGS"]}}
+        self.work = ray.remote(num_cpus=1, max_retries=0, max_calls=1, runtime_env=environment)(remote_work)
+        self.running: dict[Any, Job] = {}
+        """By the Ray task."""
+
+    def has_room(self) -> bool:
+        return len(self.running) < self.ray.cluster_resources().get("CPU", 0)
+
+    def begin(self, job: Job) -> None:
+        self.running[self.work.remote(job, self.checkpoint_every, self.shelf)] = job
+
+    def ended(self, seconds: float) -> list[tuple[Job, str]]:
+        if not self.running:  # a cluster without cores, until a node joins
+            time.sleep(seconds)
+            return []
+        tasks, _ = self.ray.wait(list(self.running), timeout=seconds)
+        return [(job, self._reason(task, job)) for task in tasks if (job := self.running.pop(task))]
+
+    def _reason(self, task: Any, job: Job) -> str:
+        try:
+            self.ray.get(task)
+            return ""
+        except self.ray.exceptions.RayTaskError as error:
+            text = str(error).strip()
+            reason = text.splitlines()[-1]
+        except self.ray.exceptions.RayError as error:
+            text = f"its worker was lost: {str(error).strip()}"
+            reason = text.split(". ")[0]
+        log = job.log(self.out)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "a") as file:
+            file.write(text + "\n")
+        return reason
+
+    def close(self) -> None:
+        self.ray.shutdown()
+
+
+def _try(address: str | None) -> None:
+    """Finds out at once what Ray would find out in minutes."""
+    if address is None or address in ("auto", "local"):
+        return
+    if "://" in address:
+        raise ValueError("give HOST:PORT, on a node of the cluster")
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host, int(port)), timeout=10).close()
+
+
+class Shelf:
+    """The driver's run directories, as workers everywhere see them."""
+
+    def __init__(self, out: Path):
+        self.out = out
+
+    def get(self, job: Job) -> Files:
+        """What there is of a run."""
+        directory = job.directory(self.out)
+        if directory.exists() and not (directory / "config.json").exists():
+            Run(directory).refuse_if_used()
+        return read(directory)
+
+    def put(self, job: Job, epoch: int, files: Files, names: set[str]) -> None:
+        """Makes a run what it was elsewhere at a checkpoint: what is new of its files, and the names of all of them."""
+        run = Run(job.directory(self.out))
+        run.directory.mkdir(parents=True, exist_ok=True)
+        with run.lock():
+            if max(checkpoint.epochs(run.checkpoints), default=0) > epoch:
+                return  # from a worker that was thought lost
+            for path in (*sorted(run.checkpoints.glob("*")), run.directory / "summary.json"):
+                if str(path.relative_to(run.directory)) not in names:
+                    path.unlink(missing_ok=True)
+            write(run.directory, files)
+
+
+def read(directory: Path) -> Files:
+    """A run's files in the order in which it writes them: first the logs, and arrays before their manifest."""
+    patterns = (*LOGS, "checkpoints/*.npz", "checkpoints/*.json", "summary.json")
+    paths = [path for pattern in patterns for path in sorted(directory.glob(pattern))]
+    return {str(path.relative_to(directory)): path.read_bytes() for path in paths}
+
+
+def write(directory: Path, files: Files) -> None:
+    for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_whole(directory / name, content)
+
+
+def remote_work(job: Job, checkpoint_every: int, shelf: Any) -> None:
+    """A run on a node of the cluster."""
+    import ray
+
+    sent: set[str] = set()
+
+    def send(epoch: int) -> None:
+        files = read(directory)
+        new = {name: content for name, content in files.items() if name in LOGS or name not in sent}
+        ray.get(shelf.put.remote(job, epoch, new, set(files)))
+        sent.update(files)
+
+    def send_checkpoint(metrics: dict[str, Any]) -> None:
+        if "run" not in metrics and metrics["epoch"] in checkpoint.epochs(directory / "checkpoints"):
+            send(metrics["epoch"])
+
+    with tempfile.TemporaryDirectory(prefix="leads-") as scratch:
+        directory = Path(scratch) / job.name
+        write(directory, ray.get(shelf.get.remote(job)))
+        work(job, directory, checkpoint_every, send_checkpoint)
+        send(Run(directory).metrics()[-1]["epoch"])

@@ -1,0 +1,221 @@
+"""The benchmark: what it does in which order, and that no failure, kill -9 or second start changes how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leads
+from leads.benchmark import benchmark as module
+from leads.benchmark.benchmark import TRIES, benchmark
+from leads.benchmark.standing import standing
+from leads.benchmark.suites import Job, load
+from leads.cli import main
+from leads.training import checkpoint
+from leads.training.run import Run
+
+
+def suite(path: Path, seeds: list[int], samples: int, more: str = "") -> str:
+    """A file with runs that cost next to nothing."""
+    text = f'[[runs]]\nmethods = ["random"]\ntasks = ["maze-u"]\nseeds = {seeds}\nsamples = {samples}\n'
+    path.write_text(f"{text}options = {{ n_episode = 1 }}\n{more}")
+    return str(path)
+
+
+def train(out: Path, seed: int, samples: int) -> Path:
+    """The same run without a benchmark."""
+    return leads.train("maze-u", "random", seed, samples, out, n_episode=1)
+
+
+def arrays(run: Path) -> dict[str, bytes]:
+    newest = checkpoint.epochs(run / "checkpoints")[-1]
+    with np.load(run / "checkpoints" / f"epoch-{newest:06d}.npz") as file:
+        return {name: file[name].tobytes() for name in file.files}
+
+
+def assert_same_end(one: Path, other: Path) -> None:
+    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+    assert arrays(one) == arrays(other)
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+class Pretended:
+    """An engine that does nothing; jobs end after as many samples as `script` says, try by try, and then are done."""
+
+    def __init__(self, out: Path, script: dict[str, list[int]]):
+        self.out, self.script, self.running, self.begun = out, script, [], []
+
+    def has_room(self) -> bool:
+        return not self.running
+
+    def begin(self, job: Job) -> None:
+        self.running.append(job)
+        self.begun.append(job.name)
+
+    def ended(self, seconds: float) -> list[tuple[Job, str]]:
+        job = self.running.pop()
+        directory = job.directory(self.out)
+        run = Run(directory) if directory.exists() else Run.create(directory, job.config)
+        samples = (self.script.get(job.name) or [job.config.samples]).pop(0)
+        run.append("metrics.jsonl", {"samples": samples, "coverage": 1.0})
+        if samples == job.config.samples:
+            run.write_summary({"samples": samples, "cpu_seconds": 1e-5 * samples})
+            return [(job, "")]
+        return [(job, "it stumbled")]
+
+
+def test_the_longest_is_begun_first_as_finished_runs_tell_the_cost(tmp_path):
+    block = '[[runs]]\nmethods = ["leads", "metra", "random"]\ntasks = ["maze-u"]\nseeds = [0, 1]\nsamples = 50_000\n'
+    (tmp_path / "suite.toml").write_text(block)
+    jobs = load(str(tmp_path / "suite.toml"))
+    engine = Pretended(tmp_path, {})
+    module._do(jobs, tmp_path, engine, lambda standings, costs: None)
+    names = [f"maze-u/{name}" for name in ("leads/seed-0", "metra/seed-0", "random/seed-0")]
+    assert engine.begun[:3] == names, "one of each, for leads and metra turn out to be cheaper than guessed"
+    assert sorted(engine.begun) == sorted(job.name for job in jobs)
+
+
+def test_what_fails_is_tried_again_as_long_as_it_gets_further_and_then_reported(tmp_path):
+    jobs = load(suite(tmp_path / "suite.toml", [0, 1, 2], 1000))
+    names = [job.name for job in jobs]
+    steady, stuck = [100 * n for n in range(1, 8)], [300] * TRIES
+    engine = Pretended(tmp_path, {names[0]: [*steady, 1000], names[1]: stuck})
+    ends = module._do(jobs, tmp_path, engine, lambda standings, costs: None)
+    assert [(end.state, end.reason) for end in ends] == [("done", ""), ("failed", "it stumbled"), ("done", "")]
+    assert [engine.begun.count(name) for name in names] == [len(steady) + 1, TRIES, 1]
+
+
+def test_a_benchmark_does_what_is_missing_and_nothing_else(tmp_path, capsys):
+    out = tmp_path / "out"
+    ends = benchmark(suite(tmp_path / "one.toml", [0], 2_000), out, processes=2)
+    assert [(end.state, end.job.name) for end in ends] == [("done", "maze-u/random/seed-0")]
+    assert_same_end(out / "maze-u/random/seed-0", train(tmp_path / "alone", 0, 2_000))
+    before = contents(out)
+
+    (out / "maze-u/random/seed-2").mkdir()
+    (out / "maze-u/random/seed-2/thesis.tex").write_text("precious")
+    more = suite(tmp_path / "more.toml", [0, 1, 2], 2_000)
+    with pytest.raises(SystemExit) as stop:
+        main(["benchmark", more, "--out", str(out)])
+    shown = capsys.readouterr()
+    assert stop.value.code == 1 and shown.err.count("\n") == 1
+    assert "maze-u/random/seed-2 failed" in shown.err and "not empty" in shown.err
+    assert shown.out.count("is tried again") == TRIES - 1 and "1 failed" in shown.out
+    assert contents(out / "maze-u/random/seed-2") == {str(out / "maze-u/random/seed-2/thesis.tex"): b"precious"}
+    after = contents(out)
+    assert {name: after[name] for name in before} == before, "a finished run is left alone"
+    assert [standing(job, out).state for job in load(more)] == ["done", "done", "waiting"]
+
+    (out / "maze-u/random/seed-2/thesis.tex").unlink()
+    main(["benchmark", suite(tmp_path / "longer.toml", [0, 2], 4_000), "--out", str(out), "--processes", "1"])
+    assert "2 runs in" in capsys.readouterr().out
+    assert_same_end(out / "maze-u/random/seed-0", train(tmp_path / "longer", 0, 4_000))
+
+
+def test_a_run_that_the_suite_does_not_mean_is_refused_and_left_alone(tmp_path):
+    train(tmp_path / "out/maze-u/random/seed-0", 0, 500)
+    before = contents(tmp_path / "out")
+    other = tmp_path / "other.toml"
+    for change, word in (
+        ("n_episode = 2", "n_episode 1, .* says 2"),
+        ("on_wall = 'stop'", "on_wall terminate, .* stop"),
+    ):
+        text = '[[runs]]\nmethods = ["random"]\ntasks = ["maze-u"]\nseeds = [1, 0]\nsamples = 500\n'
+        other.write_text(f"{text}options = {{ {change} }}")
+        with pytest.raises(leads.UserError, match=word):
+            benchmark(str(other), tmp_path / "out")
+    with pytest.raises(leads.UserError, match="has 500 samples, but the suite says 400"):
+        benchmark(suite(other, [0], 400), tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+
+
+def test_options_that_cannot_be(tmp_path):
+    file = suite(tmp_path / "suite.toml", [0], 500)
+    for options, word in (
+        ({"processes": 0}, "processes: 0"),
+        ({"checkpoint_every": 0}, "checkpoint_every: 0"),
+        ({"address": "auto"}, "address: is an option of the engine ray"),
+        ({"engine": "ray", "processes": 2}, "processes: is an option of the engine local"),
+    ):
+        with pytest.raises(leads.UserError, match=word):
+            benchmark(file, tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(leads.UserError, match=r"engine: ray is not installed; install leads\[ray\]"):
+        benchmark(suite(tmp_path / "suite.toml", [0], 500), tmp_path / "out", engine="ray")
+
+
+def test_two_benchmarks_in_one_directory_are_refused(tmp_path):
+    with Run(tmp_path).lock(), pytest.raises(leads.UserError, match="in use by another process"):
+        benchmark(suite(tmp_path / "suite.toml", [0], 500), tmp_path)
+
+
+def test_kill_9_and_a_second_start_lose_no_finished_run_and_repeat_nothing_before_a_checkpoint(tmp_path):
+    out, samples = tmp_path / "out", 20_000
+    file = suite(tmp_path / "suite.toml", [0, 1], samples)
+    command = [sys.executable, "-m", "leads", "benchmark", file, "--out", str(out), "--processes", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    finished, cut = out / "maze-u/random/seed-0", out / "maze-u/random/seed-1"
+    while not checkpoint.epochs(cut / "checkpoints"):
+        assert process.poll() is None, "the benchmark ended before it could be killed"
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while _is_in_use(cut):
+        time.sleep(0.1)
+    assert not (cut / "summary.json").exists()
+    before, epoch = contents(finished), checkpoint.epochs(cut / "checkpoints")[-1]
+    times = (cut / "timing.jsonl").read_text().splitlines()[:epoch]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert contents(finished) == before
+    assert (cut / "timing.jsonl").read_text().splitlines()[:epoch] == times, "an epoch was done twice"
+    assert "seed-1: goes on" in done.stdout and "seed-0" not in done.stdout
+    assert_same_end(cut, train(tmp_path / "alone", 1, samples))
+
+
+def _is_in_use(run: Path) -> bool:
+    """By what is left of a benchmark that was killed."""
+    try:
+        with Run(run).lock():
+            return False
+    except leads.UserError:
+        return True
+
+
+def test_ctrl_c_stops_all_runs_and_says_how_to_go_on(tmp_path):
+    file = suite(tmp_path / "suite.toml", [0], 2_000_000)
+    command = [sys.executable, "-m", "leads", "benchmark", file, "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    while "begins" not in process.stdout.readline():
+        pass
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, errors = process.communicate()
+    assert process.returncode == 130 and "start the same benchmark again" in errors and errors.count("\n") == 2
+    for _ in range(100):
+        if not _is_alive(process.pid):
+            return
+        time.sleep(0.1)
+    pytest.fail("something of it is still running")
+
+
+def _is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""The benchmark on a Ray cluster of several nodes, simulated on this machine, of which one is lost."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leads
+from leads.benchmark.benchmark import benchmark
+from leads.benchmark.on_ray import Shelf, read
+from leads.benchmark.suites import load
+from leads.training import checkpoint
+from leads.training.run import Run
+
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed: pip install 'leads[ray]'")
+
+SMALL = {"object_store_memory": 100 * 1024**2}
+
+
+@pytest.fixture
+def cluster(monkeypatch) -> Iterator[Any]:
+    """A head without cores and two nodes of one core each."""
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # or other tests beside this one would starve it
+    cluster = cluster_utils.Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **SMALL}
+    )
+    try:
+        cluster.lost = cluster.add_node(num_cpus=1, **SMALL)
+        cluster.add_node(num_cpus=1, **SMALL)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def suite(path: Path, samples: int) -> str:
+    path.write_text(f"""
+        [[runs]]
+        methods = ["random"]
+        tasks = ["maze-u"]
+        seeds = [0, 1, 2]
+        samples = {samples}
+        options = {{ n_episode = 1 }}
+    """)
+    return str(path)
+
+
+def test_runs_on_a_lost_node_go_on_elsewhere_and_all_end_as_on_one_machine(cluster, tmp_path):
+    file, out, local = suite(tmp_path / "suite.toml", 150_000), tmp_path / "ray", tmp_path / "local"
+    command = [sys.executable, "-m", "leads", "benchmark", file, "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, "--engine", "ray", "--address", cluster.address], stdout=subprocess.PIPE, text=True
+    )
+    first = [job.directory(out) for job in load(file)[:2]]
+    while not all(checkpoint.epochs(run / "checkpoints") for run in first):
+        assert process.poll() is None, "the benchmark ended before a node could be lost"
+        time.sleep(0.02)
+    cluster.remove_node(cluster.lost, allow_graceful=False)
+    begun = {run: (run / "timing.jsonl").read_text().splitlines()[:10] for run in first}
+    shown, _ = process.communicate()
+    assert process.returncode == 0, shown
+    assert shown.count("is tried again, its worker was lost") == 1 and shown.count("goes on") == 1
+    assert all((run / "timing.jsonl").read_text().splitlines()[:10] == lines for run, lines in begun.items())
+    benchmark(file, local, processes=2)
+    for job in load(file):
+        ours, theirs = read(job.directory(out)), read(job.directory(local))
+        assert list(ours) == list(theirs)
+        for name in ours:
+            if name == "metrics.jsonl" or name.startswith("checkpoints"):
+                assert ours[name] == theirs[name], name
+
+
+def test_what_a_worker_sends_late_is_not_taken(random_run, tmp_path):
+    [job, *_] = load(suite(tmp_path / "suite.toml", 4_000))
+    shelf, files, out = Shelf(tmp_path), read(random_run), job.directory(tmp_path)
+    newest = checkpoint.epochs(random_run / "checkpoints")[-1]
+    shelf.put(job, newest, files, set(files))
+    assert shelf.get(job) == files
+    older = {name: b"older" for name in files}
+    shelf.put(job, newest - 1, older, set(older))
+    assert shelf.get(job) == files
+    kept = {name for name in files if name != "summary.json"}
+    shelf.put(job, newest, {}, kept)
+    assert set(shelf.get(job)) == kept
+    with Run(out).lock(), pytest.raises(leads.UserError, match="in use"):
+        shelf.put(job, newest, files, set(files))
+
+
+def test_a_directory_with_something_else_in_it_is_refused(tmp_path):
+    [job, *_] = load(suite(tmp_path / "suite.toml", 4_000))
+    job.directory(tmp_path).mkdir(parents=True)
+    assert Shelf(tmp_path).get(job) == {}
+    (job.directory(tmp_path) / "thesis.tex").write_text("precious")
+    with pytest.raises(leads.UserError, match="not empty"):
+        Shelf(tmp_path).get(job)
+
+
+@pytest.mark.parametrize("address", ["ray://head:10001", "127.0.0.1:1", "head", "auto"])
+def test_an_address_that_cannot_be_used(address, tmp_path):
+    with pytest.raises(leads.UserError, match=f"address: {address} cannot be used"):
+        benchmark(suite(tmp_path / "suite.toml", 500), tmp_path / "out", engine="ray", address=address)
