@@ -66,7 +66,7 @@ def snapshot(
     n_point = max(NUMBERS // (n_skill * n_episode * len(task.grid_axes)), 2)
     times = np.rint(lengths[..., None] * np.linspace(0, 1, n_point)).astype(int)
     states = np.take_along_axis(np.asarray(episodes.states)[:, :EPISODES], times[..., None], axis=2)
-    return Snapshot(epoch, samples, _boxed(task, states), lengths, None if targets is None else _boxed(task, targets))
+    return Snapshot(epoch, samples, boxed(task, states), lengths, None if targets is None else boxed(task, targets))
 
 
 def snapshots(run: Run) -> list[Snapshot]:
@@ -94,7 +94,8 @@ def _level(samples: int) -> int:
     return floor(2 * log2(max(samples, FIRST) / FIRST))
 
 
-def _boxed(task: Task, states: Float[Array, "*n state"] | np.ndarray) -> Float[np.ndarray, "*n feature"]:
+def boxed(task: Task, states: Float[Array, "*n state"] | np.ndarray) -> Float[np.ndarray, "*n feature"]:
+    """Counted features of states, with the grid's box scaled to [0, 1]; numbers so small need no more bits."""
     counted = list(task.grid_axes)
     scaled = (task.scaled_features(jnp.asarray(states)) + 1) / 2
     return np.clip(np.asarray(scaled)[..., counted], -100, 100).astype(np.float16)
