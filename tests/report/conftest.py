@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from leads.cli import main
 from leads.rollouts.episodes import Episodes
 from leads.training.run import Run, run_config
 from leads.training.snapshots import FILE, snapshot
@@ -79,3 +80,11 @@ def study_directory(write_run, tmp_path_factory) -> Path:
     config = (newer / "config.json").read_text()
     (newer / "config.json").write_text(config.replace('"format": 3', '"format": 99'))
     return root
+
+
+@pytest.fixture(scope="session")
+def report(study_directory, tmp_path_factory) -> Path:
+    """The report of `study_directory`."""
+    out = tmp_path_factory.mktemp("report") / "new"
+    main(["report", str(study_directory), "--out", str(out)])
+    return out

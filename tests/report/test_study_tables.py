@@ -141,7 +141,7 @@ def test_cost(tables):
 
 
 def test_headline_says_who_is_best_and_whether_that_is_sure(study):
-    lines = dict(line.split(": ", 1) for line in headline(study))
+    lines = headline(study)
     assert "highest coverage 89.7 ± 1.5 % (LEADS)" in lines["maze-u"]
     assert "that of LEADS is significantly above" in lines["maze-u"]
     assert "no method's is significantly above" in lines["fetch-slide"]

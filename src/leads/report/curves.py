@@ -91,7 +91,9 @@ def profiles_figure(study: Study, number: str) -> Figure:
 
 
 def published_coverage(study: Study, setting: Setting) -> dict[Entry, float]:
-    """The paper's final relative coverage as raw coverage, by our own largest, so that it can stand beside ours."""
+    """The paper's final relative coverage as raw coverage, by our own largest, where ours is of as many samples."""
+    if not setting.is_papers:
+        return {}
     largest = max((max(study.values(setting, e, "coverage"), default=0.0) for e in study.entries), default=0.0)
     return {
         entry: setting.published[entry.method][0] * largest / 100

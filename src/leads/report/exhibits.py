@@ -16,6 +16,7 @@ from leads.report.figures import BAND, GAP, draw_paths, known_points, metrics_of
 from leads.report.planes import Plane, feature_name
 from leads.report.study import Result, Study, task_of
 from leads.tasks.task import Task
+from leads.training import checkpoint
 from leads.training.evaluation import EVALUATION_EPISODES
 from leads.training.snapshots import Snapshot, boxed, snapshot, snapshots
 
@@ -92,18 +93,25 @@ def exhibits(study: Study) -> Iterator[Exhibit]:
 
 def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
     remembered, maps, task = snapshots(result.run), None, task_of(result.config)
-    if (best or median) and task is not None and (not remembered or result.entry.method == "leads"):
-        try:
-            agent = load(result.run.directory)
-        except UserError as error:
-            print(f"leads: {error}; the report does without", file=sys.stderr)
-        else:
-            remembered = remembered or [_last_snapshot(agent)]
-            maps = _maps(agent) if isinstance(agent.method, Leads) else None
+    chosen, learns_maps = best or median, result.entry.method == "leads"
+    agent = _agent(result) if chosen and task is not None and (learns_maps or not remembered) else None
+    if agent is not None:
+        remembered = remembered or [_last_snapshot(agent)]
+        maps = _maps(agent) if isinstance(agent.method, Leads) else None
     if not remembered:
         return None
-    view = View.of(task, remembered[-1].paths.shape[-1])
-    return Exhibit(result, view, remembered, best, median, maps)
+    return Exhibit(result, View.of(task, remembered[-1].paths.shape[-1]), remembered, best, median, maps)
+
+
+def _agent(result: Result) -> Agent | None:
+    """The agent of a run, unless its checkpoints are gone or cannot be used."""
+    try:
+        if not checkpoint.epochs(result.run.checkpoints):
+            raise UserError(f"{result.run.directory} has no checkpoint")
+        return load(result.run.directory)
+    except UserError as error:
+        print(f"leads: {error}; the report does without", file=sys.stderr)
+        return None
 
 
 def _last_snapshot(agent: Agent) -> Snapshot:
@@ -136,7 +144,7 @@ def skills_figure(shown: list[Exhibit]) -> Figure:
         points = plane.project(last.paths)
         paths = [list(skill) for skill in points]
         marks = None if last.targets is None else plane.mark(last.targets)
-        draw_paths(axes, paths, plane, range(len(paths)), 0.6, np.clip(points[0, 0, 0], plane.low, plane.high), marks)
+        draw_paths(axes, paths, plane, range(len(paths)), 1.0, np.clip(points[0, 0, 0], plane.low, plane.high), marks)
         plane.name_axes(axes)
         axes.set_title(_title(exhibit.result), fontsize=8, color=style.INK, linespacing=1.35, parse_math=False)
     return figure

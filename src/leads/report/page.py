@@ -52,9 +52,10 @@ def _part(name: str) -> str:
 
 def _summary(study: Study) -> str:
     """What there is, what it says, and what does not count."""
-    tasks, seeds = len(study.settings), len({result.seed for result in study.results})
-    lines = [f"<p>{len(study.results)} finished runs, {tasks} tasks, {seeds} seeds.</p>"]
-    lines.append(f"<ul>{''.join(f'<li>{escape(said)}</li>' for said in headline(study))}</ul>")
+    said = [f"<li><strong>{escape(title)}</strong>: {escape(said)}</li>" for title, said in headline(study).items()]
+    seeds = len({result.seed for result in study.results})
+    lines = [f"<p>Finished runs: {len(study.results)}. Tasks: {len(study.settings)}. Seeds: {seeds}.</p>"]
+    lines.append(f"<ul>{''.join(said)}</ul>")
     unfinished = [
         f"{run.setting.title}, {run.entry.title}, seed {run.seed}: {run.numbers['samples']:,} of "
         f"{run.config.samples:,} samples ({run.run.directory})"

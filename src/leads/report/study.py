@@ -39,6 +39,18 @@ class Setting:
     title: str = field(compare=False)
 
     @property
+    def is_papers(self) -> bool:
+        """Whether the paper has the task with as many samples."""
+        return bool(self.published) and PAPER["budgets_samples"][self.task] == self.samples
+
+    @property
+    def paper_title(self) -> str:
+        """The task as the paper has it, with its samples if ours are others."""
+        if self.is_papers or not self.published:
+            return self.title
+        return f"{self.task}, {short(PAPER['budgets_samples'][self.task])} samples"
+
+    @property
     def published(self) -> dict[str, list[float]]:
         """(mean, standard deviation) of the paper's relative coverage in percent by method, if it has the task."""
         found = {method: of[self.task] for method, of in PAPER["coverage"].items() if self.task in of}

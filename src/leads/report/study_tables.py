@@ -31,7 +31,7 @@ def table_1(study: Study) -> Table:
     """The paper's Table 1 with ours beside it."""
     columns, rows = [Column("method")], [[word(entry.title)] for entry in study.entries]
     for setting in study.settings:
-        columns += [Column(f"{setting.title}: paper", MEAN_PARTS), Column(f"{setting.title}: ours", MEAN_PARTS)]
+        columns += [Column(f"{setting.paper_title}: paper", MEAN_PARTS), Column(f"{setting.title}: ours", MEAN_PARTS)]
         published, best = published_best(setting), best_entry(study, setting)
         for entry, row in zip(study.entries, rows, strict=True):
             numbers = None if entry.fields else setting.published.get(entry.method)
@@ -204,9 +204,9 @@ def cost(study: Study) -> Table:
     )
 
 
-def headline(study: Study) -> list[str]:
+def headline(study: Study) -> dict[str, str]:
     """What the study says, a few sentences a task."""
-    return [f"{setting.title}: {_said(study, setting)}" for setting in study.settings]
+    return {setting.title: _said(study, setting) for setting in study.settings}
 
 
 def _said(study: Study, setting: Setting) -> str:

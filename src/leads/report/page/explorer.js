@@ -79,6 +79,7 @@ class Explorer {
     if (video.src) URL.revokeObjectURL(video.src);
     video.removeAttribute("src");
     video.hidden = !packed;
+    byId("no-film").hidden = Boolean(packed) || this.run.view.maze;
     if (packed) video.src = URL.createObjectURL(new Blob([bytes(packed.textContent)], { type: "video/mp4" }));
   }
 
@@ -86,6 +87,7 @@ class Explorer {
     if (this.timer) return this.stop();
     const slider = byId("epoch");
     if (slider.value === slider.max) slider.value = 0;
+    this.draw();
     byId("play").setAttribute("aria-pressed", true);
     byId("play").textContent = "Stop";
     this.timer = setInterval(() => {

@@ -61,6 +61,7 @@ class Plot {
       const anchor = i === steps ? "end" : "middle";
       drawing.append(svg("text", { x: x(v) + (i === steps ? 10 : 0), y: box.bottom + 18, "text-anchor": anchor, ...words }, short(v)));
     }
+    drawing.append(svg("text", { x: box.left + 6, y: box.top + 10, ...words }, shown.yName));
     drawing.append(svg("text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle", ...words }, shown.xName));
     const within = (v) => Math.max(box.top - 4, Math.min(box.bottom, v));
     const line = (c, of) => c.x.map((v, i) => `${x(v).toFixed(1)},${within(y(of[i])).toFixed(1)}`);
@@ -127,7 +128,7 @@ methodPlot("curve", [byId("curve-setting"), byId("curve-number")], () => {
   return {
     curves: data.curves[number][setting],
     marks: number === "coverage" ? data.published[setting] : null,
-    x: [0, data.samples[setting]], y: [0, number === "distinctness" ? 1 : 100], xName: "samples",
+    x: [0, data.samples[setting]], y: [0, number === "distinctness" ? 1 : 100], xName: "samples", yName: data.numbers[number],
     label: `${data.numbers[number]} against samples on ${data.settings[setting]}`,
   };
 });
@@ -136,7 +137,7 @@ fill(byId("profile-number"), Object.keys(data.profiles).map((name) => [name, dat
 methodPlot("profile", [byId("profile-number")], () => {
   const number = byId("profile-number").value;
   return {
-    curves: data.profiles[number], marks: null, x: [0, 1], y: [0, 1],
+    curves: data.profiles[number], marks: null, x: [0, 1], y: [0, 1], yName: "share of runs above",
     xName: `relative ${number.replace("_", " ")}`, label: `share of runs above a relative ${number.replace("_", " ")}`,
   };
 });
