@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import imageio.v2 as imageio
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -62,7 +63,10 @@ def _skills(task, n_skill: int, epoch: int, seed: int) -> Episodes:
 
 @pytest.fixture(scope="session")
 def study_directory(write_run, tmp_path_factory) -> Path:
-    """Two mazes and a robot; some runs are missing, one is unfinished, one repeats another, one is of the future."""
+    """Two mazes and a robot; some runs are missing, one is unfinished, one repeats another, one is of the future.
+
+    The best run of the robot has a film.
+    """
     root = tmp_path_factory.mktemp("study")
     spread = (-2.0, 0.0, 1.0)
     for seed, off in enumerate(spread):
@@ -76,6 +80,9 @@ def study_directory(write_run, tmp_path_factory) -> Path:
     write_run(root / "short", "maze-u", "leads", 0, 70, samples=300_000, remembers=False)
     write_run(root / "broken-off", "maze-u", "metra", 3, 50, finished=False)
     write_run(root / "repeated", "maze-u", "leads", 0, 10)
+    best = root / "slide" / "fetch-slide-leads-100000--2" / "figures"
+    best.mkdir()
+    imageio.mimwrite(best / "skills.mp4", np.zeros((4, 32, 32, 3), np.uint8), fps=4)
     newer = write_run(root / "newer", "maze-u", "leads", 9, 99)
     config = (newer / "config.json").read_text()
     (newer / "config.json").write_text(config.replace('"format": 3', '"format": 99'))

@@ -145,7 +145,12 @@ def test_task_method_and_seed_are_chosen(page):
     page.select_option("#task", label="fetch-slide")
     page.wait_for_timeout(200)
     assert page.eval_on_selector_all("#method option", "all => all.map(o => o.text)") == ["LEADS", "control"]
-    assert page.locator("#no-film").is_visible()
+    assert page.locator("#film").is_visible() and page.locator("#no-film").is_hidden()
+    page.locator("#film").evaluate("film => film.readyState || new Promise(done => film.onloadedmetadata = done)")
+    assert page.locator("#film").evaluate("film => film.videoWidth") == 32
+    page.select_option("#method", label="control")
+    page.wait_for_timeout(200)
+    assert page.locator("#film").is_hidden() and page.locator("#no-film").is_visible()
 
 
 def test_pointing_at_a_path_tells_its_skill_and_time(page):

@@ -145,6 +145,7 @@ def test_headline_says_who_is_best_and_whether_that_is_sure(study):
     assert "highest coverage 89.7 ± 1.5 % (LEADS)" in lines["maze-u"]
     assert "that of LEADS is significantly above" in lines["maze-u"]
     assert "no method's is significantly above" in lines["fetch-slide"]
+    assert "no other method to compare with" in lines["maze-u, 300k samples"]
 
 
 TABLE = Table(

@@ -62,7 +62,7 @@ def test_the_page_shows_the_paths_that_runs_remember(report, study_directory):
     points = np.asarray(last["paths"]).reshape(kept.paths.shape).cumsum(axis=2) / GRAIN
     assert np.allclose(points, kept.paths, atol=1 / GRAIN)
     assert np.allclose(np.asarray(last["targets"]) / GRAIN, kept.targets, atol=1 / GRAIN)
-    assert last["numbers"]["coverage"] == exhibit.result.run.metrics()[-1]["coverage"]
+    assert last["numbers"]["coverage"] == exhibit.result.metrics[-1]["coverage"]
 
 
 def test_best_and_median_are_marked_once_a_method(report):
@@ -95,13 +95,13 @@ def test_trained_runs_have_maps_also_if_they_remember_no_skills(tiny_run, tmp_pa
     assert np.array_equal(unseen, np.ma.getmaskarray(shown.maps.uncertainty)[0]) and maps["points"] is None
 
 
-def test_a_robots_film_is_in_the_page(write_run, tmp_path):
-    run = write_run(tmp_path / "runs", "fetch-slide", "random", 0, 20, samples=100_000)
-    (run / "figures").mkdir()
-    (run / "figures" / "skills.mp4").write_bytes(b"a film")
-    main(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "report")])
-    html = (tmp_path / "report" / "index.html").read_text()
-    assert base64.b64decode(element(html, "film-0")) == b"a film"
+def test_the_film_of_a_robot_is_in_the_page(report, study_directory):
+    html = (report / "index.html").read_text()
+    runs = json.loads(element(html, "data"))["runs"]
+    films = [int(number) for number in re.findall(r'id="film-(\d+)"', html)]
+    assert [(runs[i]["best"], runs[i]["seed"]) for i in films] == [(True, 2)]
+    (film,) = study_directory.rglob("skills.mp4")
+    assert base64.b64decode(element(html, f"film-{films[0]}")) == film.read_bytes()
 
 
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys):

@@ -39,12 +39,13 @@ def colours(study: Study) -> dict[Entry, str]:
 
 
 def curve(results: Sequence[Result], number: str) -> Curve | None:
-    """Mean and standard deviation of runs against samples, from where all of them are known."""
-    known = [[(line["samples"], line[number]) for line in r.run.metrics() if line[number] is not None] for r in results]
+    """Mean and standard deviation of runs against samples, from where all of them are known to their budget."""
+    known = [[(line["samples"], line[number]) for line in r.metrics if line[number] is not None] for r in results]
     runs = [np.asarray(run, float).T for run in known if run]
     if not runs:
         return None
-    x = np.linspace(max(run[0, 0] for run in runs), min(run[0, -1] for run in runs), POINTS)
+    ends = max(run[0, 0] for run in runs), min(run[0, -1] for run in runs)
+    x = np.linspace(*np.minimum(ends, results[0].config.samples), POINTS)
     values = np.stack([np.interp(x, *run) for run in runs])
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(POINTS)
     mean = values.mean(axis=0)

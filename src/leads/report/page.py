@@ -108,7 +108,7 @@ def _run(exhibit: Exhibit) -> dict[str, Any]:
     kept = exhibit.snapshots
     if not (exhibit.best or exhibit.median) and len(kept) > SNAPSHOTS:
         kept = [kept[i] for i in np.linspace(0, len(kept) - 1, SNAPSHOTS).round().astype(int)]
-    lines = {line["epoch"]: line for line in exhibit.result.run.metrics()}
+    lines = {line["epoch"]: line for line in exhibit.result.metrics}
     return {
         "view": _view(exhibit.view),
         "colours": style.palette(len(kept[0].paths)),

@@ -94,6 +94,11 @@ class Result:
     def seed(self) -> int:
         return self.config.seed
 
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """A line an epoch, read once."""
+        return self.run.metrics()
+
 
 @dataclass(frozen=True)
 class Study:
@@ -172,8 +177,8 @@ def read_study(directory: Path) -> Study:
         run = Run.open(path.parent)
         try:
             result = _result(run)
-        except UserError as error:
-            left_out.append(str(error))
+        except (UserError, ValueError) as error:
+            left_out.append(f"{run.directory} cannot be read: {error}")
             continue
         result = replace(result, setting=_titled(result.setting, titles))
         key = result.setting, result.entry, result.seed

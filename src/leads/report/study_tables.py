@@ -219,6 +219,8 @@ def _said(study: Study, setting: Setting) -> str:
         best = max(found, key=lambda entry: mean(of[entry] or [0.0]))
         unit = "" if name == "distinctness" else " %"
         words.append(f"highest {name.replace('_', ' ')} {mean_std(of[best], digits(name))}{unit} ({best.title})")
+    if len({entry.method for entry in found}) == 1:
+        return f"{', '.join(words)}. There is no other method to compare with."
     best = best_entry(study, setting)
     ending = "no method's is" if best is None else f"that of {best.title} is"
     return f"{', '.join(words)}. Of coverage, {ending} significantly above all others'."

@@ -55,7 +55,7 @@ class Plot {
       drawing.append(svg("line", { x1: box.left, x2: box.right, y1: y(v), y2: y(v), ...grid }));
       drawing.append(svg("text", { x: box.left - 6, y: y(v) + 4, "text-anchor": "end", ...words }, +v.toFixed(2)));
     }
-    const steps = width < 500 ? 3 : 5;
+    const steps = width < 500 ? 4 : 5;
     for (let i = 0; i <= steps; i++) {
       const v = shown.x[0] + ((shown.x[1] - shown.x[0]) * i) / steps;
       const anchor = i === steps ? "end" : "middle";
