@@ -48,12 +48,15 @@ def key(row: dict[str, Any]) -> tuple[str, ...]:
 def write(path: Path, columns: list[str], new: Rows) -> None:
     """Puts new rows in the place of those of the same runs."""
     replaced = {key(row) for row in new}
-    kept = [row for row in rows(path) if key(row) not in replaced]
+    save(path, columns, [*(row for row in rows(path) if key(row) not in replaced), *new])
+
+
+def save(path: Path, columns: list[str], table: Rows) -> None:
+    """Writes a table with numbers of at most four decimals."""
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(kept)
-        writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in new)
+        writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in table)
 
 
 def main() -> None:

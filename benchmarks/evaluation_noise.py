@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from study import RESULTS, append
+from collect import RESULTS, save
 
 import leads
 from leads.rollouts.noise import Colour
@@ -30,9 +30,7 @@ def main() -> None:
             row = agent.run.summary() | {"noise": noise} | {name: float(value) for name, value in numbers.items()}
             print({name: row[name] for name in COLUMNS}, flush=True)
             table.append(row)
-    path = RESULTS / "evaluation_noise.csv"
-    path.unlink(missing_ok=True)
-    append(path, COLUMNS, table)
+    save(RESULTS / "evaluation_noise.csv", COLUMNS, table)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,18 @@
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; everything else in a page is left as it is.
 """
 
-import json
 import re
-import statistics
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import scipy.stats
 from collect import rows
 
 from leads.benchmark.suites import blocks
+from leads.report.study import PAPER
+from leads.report.study_tables import TITLES as NUMBERS
+from leads.report.study_tables import digits
+from leads.report.tables import compared, markdown, mean_std
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -27,14 +27,6 @@ METHODS = {
     ("random", "white"): "control: white noise",
     ("random", "loud"): "control: loud pink noise",
 }
-NUMBERS = {
-    "coverage": "coverage %",
-    "coverage_fine": "fine coverage %",
-    "skill_coverage": "skill coverage %",
-    "distinctness": "distinctness",
-}
-PAPER = json.loads(resources.files("leads.report").joinpath("paper.json").read_text())["coverage"]
-"""method -> task -> (mean, standard deviation) of the paper's relative coverage in percent."""
 BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
 BY_NOISE = {
     "white": [("leads", "white"), *((method, "") for method in BASELINES), ("random", "white")],
@@ -53,28 +45,12 @@ def values(table: Rows, number: str) -> list[float]:
     return [float(row[number]) for row in table if row[number] != ""]
 
 
-def mean_std(numbers: list[float], digits: int) -> str:
-    if not numbers:
-        return "missing"
-    spread = f" ± {statistics.stdev(numbers):.{digits}f}" if len(numbers) > 1 else ""
-    return f"{statistics.mean(numbers):.{digits}f}{spread}"
-
-
-def digits(number: str) -> int:
-    return 2 if number == "distinctness" else 1
-
-
-def table(header: list[str], body: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
     on_wall = "terminate" if task in TASKS else ""
     return select(runs, method=method[0], variant=method[1], task=task, on_wall=on_wall)
 
 
-def compared(task: str) -> dict[tuple[str, str], str]:
+def methods_of(task: str) -> dict[tuple[str, str], str]:
     """LEADS and the controls of a task, by name."""
     return {method: name for method, name in METHODS.items() if method[1] != "loud" or not task.startswith("fetch")}
 
@@ -92,23 +68,23 @@ def robots(runs: Rows, curves: Rows) -> str:
 def _summary(runs: Rows, tasks: dict[str, str], kind: str) -> str:
     body = []
     for task, title in tasks.items():
-        for method, name in compared(task).items():
+        for method, name in methods_of(task).items():
             found = of(runs, method, task)
             cells = [mean_std(values(found, number), digits(number)) for number in NUMBERS]
             body.append([title, name, *cells, str(len(found))])
-    return table([kind, "method", *NUMBERS.values(), "seeds"], body)
+    return markdown([kind, "method", *NUMBERS.values(), "seeds"], body)
 
 
 def cost(runs: Rows, curves: Rows) -> str:
     """What the runs cost."""
     body = []
     for task, title in (TASKS | ROBOTS).items():
-        for method, name in compared(task).items():
+        for method, name in methods_of(task).items():
             found = of(runs, method, task)
             seconds, memory = values(found, "cpu_seconds"), values(found, "peak_rss_mb")
             largest = f"{max(memory):.0f}" if memory else "missing"
             body.append([title, name, mean_std(seconds, 0), largest])
-    return table(["task", "method", "CPU seconds", "largest peak memory, MB"], body)
+    return markdown(["task", "method", "CPU seconds", "largest peak memory, MB"], body)
 
 
 def paper(runs: Rows, curves: Rows) -> str:
@@ -117,10 +93,10 @@ def paper(runs: Rows, curves: Rows) -> str:
     for method in ("leads", *BASELINES):
         cells = []
         for task in TASKS:
-            published = "{:.1f} ± {:.1f}".format(*PAPER[method][task])
+            published = "{:.1f} ± {:.1f}".format(*PAPER["coverage"][method][task])
             cells += [published, mean_std(values(of(runs, (method, ""), task), "coverage"), 1)]
         body.append([title_of(method), *cells])
-    return table(["method", *(f"{title}, {whose}" for title in TASKS.values() for whose in ("paper", "ours"))], body)
+    return markdown(["method", *(f"{title}, {whose}" for title in TASKS.values() for whose in ("paper", "ours"))], body)
 
 
 def title_of(method: str) -> str:
@@ -146,7 +122,7 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
             cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             cost = [float(row["cpu_seconds"]) / float(row["samples"]) * 1e5 for row in of(runs, method, task)]
             body.append([title, title_of(method[0]), *cells, mean_std(cost, 0), str(len(ends))])
-    return table(["maze", "method", *NUMBERS.values(), "CPU s per 100,000 samples", "seeds"], body)
+    return markdown(["maze", "method", *NUMBERS.values(), "CPU s per 100,000 samples", "seeds"], body)
 
 
 def _at(points: Rows, samples: int) -> Rows:
@@ -160,24 +136,13 @@ def tests(runs: Rows, curves: Rows) -> str:
     """Welch's t-test of LEADS against each control."""
     body = []
     for task, title in (TASKS | ROBOTS).items():
-        for method, name in list(compared(task).items())[1:]:
+        for method, name in list(methods_of(task).items())[1:]:
             cells = []
             for number in NUMBERS:
                 ours, theirs = values(of(runs, ("leads", ""), task), number), values(of(runs, method, task), number)
-                cells.append(_p_value(ours, theirs))
+                cells.append(compared(ours, theirs))
             body.append([title, name, *cells])
-    return table(["task", "LEADS against", *NUMBERS.values()], body)
-
-
-def _p_value(ours: list[float], theirs: list[float]) -> str:
-    if len(ours) < 2 or len(theirs) < 2:
-        return "missing"
-    difference = statistics.mean(ours) - statistics.mean(theirs)
-    if statistics.pstdev(ours) == statistics.pstdev(theirs) == 0:
-        return "equal" if difference == 0 else ("above" if difference > 0 else "below")
-    describe = lambda x: (statistics.mean(x), statistics.stdev(x), len(x))
-    p = scipy.stats.ttest_ind_from_stats(*describe(ours), *describe(theirs), equal_var=False).pvalue
-    return f"{'above' if difference > 0 else 'below'}, p = {p:.2g}"
+    return markdown(["task", "LEADS against", *NUMBERS.values()], body)
 
 
 def noisy(runs: Rows, curves: Rows) -> str:
@@ -189,11 +154,11 @@ def noisy(runs: Rows, curves: Rows) -> str:
             cells = []
             for number in ("skill_coverage", "distinctness"):
                 both = values(ours, number), values(theirs, number)
-                cells += [*(mean_std(x, digits(number)) for x in both), _p_value(*both)]
+                cells += [*(mean_std(x, digits(number)) for x in both), compared(*both)]
             body.append([ROBOTS[task], noise, *cells, str(len(ours))])
     sides = ("LEADS", "control", "LEADS is")
     header = [f"{name}, {side}" for name in ("skill coverage %", "distinctness") for side in sides]
-    return table(["robot", "noise", *header, "seeds"], body)
+    return markdown(["robot", "noise", *header, "seeds"], body)
 
 
 def every_run(runs: Rows, curves: Rows) -> str:
@@ -204,7 +169,7 @@ def every_run(runs: Rows, curves: Rows) -> str:
         for method, name in list(METHODS.items())[:2]:
             for row in sorted(of(runs, method, task), key=lambda row: int(row["seed"])):
                 body.append([title, name, *(row[column] or "-" for column in columns)])
-    return table(["task", "method", *columns], body)
+    return markdown(["task", "method", *columns], body)
 
 
 def ablation(runs: Rows, curves: Rows) -> str:
@@ -226,7 +191,7 @@ def _ablation(curves: Rows, suite: str) -> str:
             cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             changed = {"": "as shipped", "paper": "every published value"}.get(variant) or f"`{_as_typed(options)}`"
             body.append([variant or "default", changed, *cells, str(len(ends))])
-    return table(["variant", "what is changed", *NUMBERS.values(), "seeds"], body)
+    return markdown(["variant", "what is changed", *NUMBERS.values(), "seeds"], body)
 
 
 def _as_typed(options: dict[str, Any]) -> str:

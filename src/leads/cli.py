@@ -20,6 +20,7 @@ from leads.report.comparison import write_comparison
 from leads.report.diagnosis import write_diagnosis
 from leads.report.figures import write_figures
 from leads.report.video import write_skills
+from leads.report.write import write_report
 from leads.rollouts.noise import Colour
 from leads.tasks import TASKS, TaskOptions
 from leads.training.run import Run
@@ -112,6 +113,12 @@ def diagnose_command(arguments: argparse.Namespace) -> None:
         load(arguments.run_dir), arguments.out or arguments.run_dir / "figures", arguments.episodes
     ):
         print(line)
+
+
+def report_command(arguments: argparse.Namespace) -> None:
+    """Makes tables, figures and one page of all runs below a directory."""
+    for line in write_report(arguments.directory, arguments.out):
+        print(line, flush=True)
 
 
 def _with_signs(argv: Sequence[str]) -> list[str]:
@@ -213,6 +220,13 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: RUN_DIR/figures)")
     command.add_argument(
         "--episodes", type=_number(int), default=50, metavar="N", help="episodes per skill (default 50)"
+    )
+
+    command = commands.add_parser("report", help=report_command.__doc__, description=report_command.__doc__)
+    command.set_defaults(command=report_command)
+    command.add_argument("directory", type=Path, metavar="DIR")
+    command.add_argument(
+        "--out", type=Path, default=Path("report"), metavar="REPORT", help="where to write (default report)"
     )
     return parser
 

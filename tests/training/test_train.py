@@ -26,8 +26,9 @@ def arrays(run: Path) -> dict[str, bytes]:
         return {name: file[name].tobytes() for name in file.files}
 
 
-def assert_same_end(one: Path, other: Path) -> None:
-    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+def assert_same_end(one: Path, other: Path, logs: tuple[str, ...] = ("metrics.jsonl", "skills.jsonl")) -> None:
+    for name in logs:
+        assert (one / name).read_bytes() == (other / name).read_bytes()
     assert arrays(one) == arrays(other)
 
 
@@ -150,8 +151,11 @@ def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
         leads.resume(run, samples=3_999)
     with pytest.raises(leads.UserError, match="samples: 0"):
         leads.resume(run, samples=0)
+    old_end = Run.open(run).metrics()[-1]["epoch"]
     leads.resume(run, samples=9_000)
-    assert_same_end(run, whole)
+    assert_same_end(run, whole, ("metrics.jsonl",))
+    remembered = [[line["epoch"] for line in Run.open(path).read_lines("skills.jsonl")] for path in (run, whole)]
+    assert remembered[0] == sorted({*remembered[1], old_end})
     assert Run.open(run).summary()["samples"] == Run.open(whole).summary()["samples"]
     assert Run.open(run).config() == Run.open(whole).config()
 

@@ -124,9 +124,24 @@ def pairs_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | Non
 
 
 def draw_skills(axes: Axes, agent: Agent, paths: Paths, plane: Plane, skills: Sequence[int], scale: float) -> None:
+    """Paths of some of an agent's skills, its start and their targets."""
+    targets = agent.method.targets(agent.state)
+    marks = None if targets is None else plane.mark(np.asarray(targets))
+    draw_paths(axes, paths, plane, skills, scale, plane.mark(agent.task.start), marks)
+
+
+def draw_paths(
+    axes: Axes,
+    paths: Paths,
+    plane: Plane,
+    skills: Sequence[int],
+    scale: float,
+    start: np.ndarray,
+    targets: np.ndarray | None,
+) -> None:
     """Paths of some skills, taking turns episode by episode so that no skill lies on top of the others."""
     turns = [(skill, paths[skill][i]) for i in range(len(paths[0])) for skill in skills]
-    palette, targets = style.palette(agent.n_skill), agent.method.targets(agent.state)
+    palette = style.palette(len(paths))
     lines = [(palette[skill], line) for skill, path in turns for line in plane.lines(path)]
     look = {"linewidths": 0.4 + 0.5 * scale, "alpha": 0.2 + 0.2 * scale, "capstyle": "round", "joinstyle": "round"}
     drawn = LineCollection([line for _, line in lines], colors=[colour for colour, _ in lines], zorder=2, **look)
@@ -136,10 +151,10 @@ def draw_skills(axes: Axes, agent: Agent, paths: Paths, plane: Plane, skills: Se
     axes.scatter(*ends.T, s=14 * scale**2, c=colours, linewidths=0, alpha=0.9, zorder=3)
     plane.shade(axes)
     plane.draw(axes, 4.5 * scale)
-    style.mark_start(axes, plane.mark(agent.task.start), 8 * scale)
+    style.mark_start(axes, start, 8 * scale)
     if targets is not None:
         for skill in skills:
-            style.mark_target(axes, plane.mark(np.asarray(targets[skill])), palette[skill], 17 * scale)
+            style.mark_target(axes, targets[skill], palette[skill], 17 * scale)
 
 
 def _headline(agent: Agent, numbers: dict[str, Any] | None) -> str:
@@ -154,25 +169,39 @@ def _headline(agent: Agent, numbers: dict[str, Any] | None) -> str:
 
 def measure_figure(agent: Agent, plane: Plane) -> Figure:
     """m(s0, ., z) of every skill, scaled to [0, 1] (fig:measure): everywhere in a maze, else at archived states."""
-    assert isinstance(agent.method, Leads)
-    points = grid(agent.task) if plane.maze else agent.state.archive.states
-    f = np.asarray(agent.method.log_measure(agent.state, jnp.asarray(agent.task.start), points))
-    m = np.exp(f - f.max(axis=1, keepdims=True))
     norm = Normalize(0, 1) if plane.maze else PowerNorm(0.5, 0, 1)  # most of it lies near the start, a single point
     title = "successor state measure $m(s_0, s, z)$, scaled to [0, 1] for each skill"
-    return _learnt_figure(agent, plane, _unit(m), title, style.heat(), norm, targets=False)
+    return _learnt_figure(agent, plane, scaled_measure(agent), title, style.heat(), norm, targets=False)
 
 
 def uncertainty_figure(agent: Agent, plane: Plane) -> Figure:
     """u(., z) of every skill with its target (fig:uncertainty), where training has been, for it knows no other."""
-    assert isinstance(agent.method, Leads)
-    points = grid(agent.task) if plane.maze else agent.state.archive.states
-    u = np.asarray(agent.method.uncertainty(agent.state, points))
-    if plane.maze:
-        seen = agent.visited_fine[np.asarray(cells(agent.task, points, agent.task.fine_bins))]
-        u = np.ma.masked_array(u, np.broadcast_to(~seen, u.shape))
+    u = scaled_uncertainty(agent)
     title = "uncertainty $u(s, z)$, scaled to [0, 1] for each skill, and the skill's target"
-    return _learnt_figure(agent, plane, _unit(u), title, matplotlib.colormaps["viridis"], Normalize(0, 1), targets=True)
+    return _learnt_figure(agent, plane, u, title, matplotlib.colormaps["viridis"], Normalize(0, 1), targets=True)
+
+
+def scaled_measure(agent: Agent) -> Float[np.ndarray, "skill point"]:
+    """m(s0, ., z) from 0 to 1 for each skill, at `known_points`."""
+    assert isinstance(agent.method, Leads)
+    f = np.asarray(agent.method.log_measure(agent.state, jnp.asarray(agent.task.start), known_points(agent)))
+    return _unit(np.exp(f - f.max(axis=1, keepdims=True)))
+
+
+def scaled_uncertainty(agent: Agent) -> np.ma.MaskedArray:
+    """u(., z) from 0 to 1 for each skill, at `known_points`, without those that training has not visited."""
+    assert isinstance(agent.method, Leads)
+    points = known_points(agent)
+    u = np.asarray(agent.method.uncertainty(agent.state, points))
+    if style.is_maze(agent.task):
+        seen = agent.visited_fine[np.asarray(cells(agent.task, points, agent.task.fine_bins))]
+        return _unit(np.ma.masked_array(u, np.broadcast_to(~seen, u.shape)))
+    return _unit(np.ma.masked_array(u))
+
+
+def known_points(agent: Agent) -> Float[Array, "point state"]:
+    """Where what is learnt is looked at: everywhere in a maze, else at archived states."""
+    return grid(agent.task) if style.is_maze(agent.task) else agent.state.archive.states
 
 
 def grid(task: Task) -> Float[Array, "point 2"]:
@@ -296,6 +325,6 @@ def coverage_figure(metrics: list[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _unit(values: np.ndarray) -> np.ndarray:
+def _unit(values: Any) -> Any:
     low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
     return (values - low) / np.maximum(high - low, 1e-12)

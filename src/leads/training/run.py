@@ -177,7 +177,7 @@ class Run:
         """Forgets every line of the logs after `epoch`, also one cut short by a crash."""
         if epoch == 0:
             (self.directory / "summary.json").unlink(missing_ok=True)
-        for name in ("metrics.jsonl", "timing.jsonl"):
+        for name in ("metrics.jsonl", "timing.jsonl", "skills.jsonl"):
             lines = [line for line in self.read_lines(name) if line["epoch"] <= epoch]
             text = "".join(json.dumps(line) + "\n" for line in lines)
             checkpoint.write_whole(self.directory / name, text.encode())

@@ -21,6 +21,7 @@ from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training import checkpoint, evaluation
 from leads.training.run import Run, plain, run_config
+from leads.training.snapshots import Album
 
 Report = Callable[[dict[str, Any]], None]
 """Told of the start, {run, epoch, note}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
@@ -102,15 +103,18 @@ def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report:
         report({"run": str(run.directory), "epoch": epoch, "note": task.note})
         collect, update, evaluate = phases(task, method, threads)
         due = evaluations(task, method, config.samples)
-        clock = Clock(run, config.samples, int(state.samples))
+        clock, album = Clock(run, config.samples, int(state.samples)), Album(run, task, config.samples)
         while state.samples < config.samples:
             epoch += 1
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
             episodes, before = collect(state.method, keys[0]), state.samples
             state, learning = update(state, episodes, keys[1])
-            metrics = evaluate(state, keys[2] if due(int(before), int(state.samples)) else None) | learning
-            line = {"epoch": epoch, "samples": int(state.samples)} | {k: plain(v) for k, v in metrics.items()}
+            metrics, shown = evaluate(state, keys[2] if due(int(before), int(state.samples)) else None)
+            numbers = {k: plain(v) for k, v in (metrics | learning).items()}
+            line = {"epoch": epoch, "samples": int(state.samples)} | numbers
             run.append("metrics.jsonl", line)
+            if shown is not None:
+                album.add(epoch, int(state.samples), shown, method.targets(state.method))
             timing = clock.tick(epoch, int(state.samples))
             if epoch % checkpoint_every == 0 or state.samples >= config.samples:
                 checkpoint.save(run.checkpoints, epoch, state)
@@ -143,7 +147,10 @@ def initial_state(task: Task, method: Method, key) -> TrainState:
 
 
 def phases(task: Task, method: Method, threads: int = 1):
-    """(collect, update, evaluate) of one epoch, compiled; without a key only what needs no fresh episodes is known."""
+    """(collect, update, evaluate) of one epoch, compiled.
+
+    Evaluation gives metrics and the fresh episodes they are from; without a key only what needs none is known.
+    """
 
     @jax.jit
     def update(state: TrainState, episodes, key):
@@ -164,9 +171,13 @@ def phases(task: Task, method: Method, threads: int = 1):
             "coverage_fine": evaluation.percent(state.visited_fine),
         } | evaluation.evaluate(task, episodes, method.targets(state.method))
 
+    def evaluate(state: TrainState, key: PRNGKeyArray | None):
+        episodes = None if key is None else fresh(state.method, key)
+        return numbers(state, episodes), episodes
+
     c = method.config
     collect = rolled_out(task, method.explore, c.n_skill, c.n_episode, method.noise, threads)
-    return collect, update, lambda state, key: numbers(state, None if key is None else fresh(state.method, key))
+    return collect, update, evaluate
 
 
 def evaluation_rollout(

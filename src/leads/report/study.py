@@ -1,0 +1,251 @@
+"""All runs below a directory, and who is compared with whom: the same task, options and samples, method by method."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib import resources
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leads.errors import UserError
+from leads.fields import defaults
+from leads.methods import METHODS, config_class, settings
+from leads.report.style import short
+from leads.tasks import TASKS
+from leads.tasks.task import Task
+from leads.training.run import Run, RunConfig
+
+PAPER: dict[str, Any] = json.loads(resources.files("leads.report").joinpath("paper.json").read_text())
+PAPER_RUNS = 5
+"""Seeds of the paper."""
+NUMBERS = ("coverage", "coverage_fine", "skill_coverage", "distinctness")
+"""What every result carries."""
+NAMES = {"random": "control"}
+SPELT_OUT = 3
+"""Fields of a variant that its title has room for."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What runs have to share to be compared."""
+
+    task: str
+    options: str
+    samples: int
+    title: str = field(compare=False)
+
+    @property
+    def is_papers(self) -> bool:
+        """Whether the paper has the task with as many samples."""
+        return bool(self.published) and PAPER["budgets_samples"][self.task] == self.samples
+
+    @property
+    def paper_title(self) -> str:
+        """The task as the paper has it, with its samples if ours are others."""
+        if self.is_papers or not self.published:
+            return self.title
+        return f"{self.task}, {short(PAPER['budgets_samples'][self.task])} samples"
+
+    @property
+    def published(self) -> dict[str, list[float]]:
+        """(mean, standard deviation) of the paper's relative coverage in percent by method, if it has the task."""
+        found = {method: of[self.task] for method, of in PAPER["coverage"].items() if self.task in of}
+        return found if json.loads(self.options).get("on_wall", "terminate") == "terminate" else {}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method with its defaults, or with some fields changed."""
+
+    method: str
+    changed: str = "{}"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that are not as the method ships."""
+        return json.loads(self.changed)
+
+    @property
+    def title(self) -> str:
+        name = NAMES.get(self.method, self.method.upper())
+        if not self.fields:
+            return name
+        shown = [f"{field} {_plain(value)}" for field, value in self.fields.items()]
+        rest = len(shown) - SPELT_OUT
+        return f"{name} ({', '.join(shown[:SPELT_OUT])}{f' and {rest} more' if rest > 0 else ''})"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run and where it belongs."""
+
+    run: Run
+    setting: Setting
+    entry: Entry
+    config: RunConfig
+    numbers: dict[str, Any]
+    """Its summary; of an unfinished run, the last line of its metrics, if there is one."""
+
+    @property
+    def seed(self) -> int:
+        return self.config.seed
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """A line an epoch, read once."""
+        return self.run.metrics()
+
+
+@dataclass(frozen=True)
+class Study:
+    """The runs that a report is made from."""
+
+    results: list[Result]
+    """Finished runs, one for every setting, entry and seed."""
+    unfinished: list[Result]
+    left_out: list[str]
+    """Why other directories do not count."""
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """The paper's tasks first, in its order."""
+        order = [*PAPER["budgets_samples"], *TASKS]
+        place = lambda setting: order.index(setting.task) if setting.task in order else len(order)
+        found = {result.setting for result in (*self.results, *self.unfinished)}
+        return sorted(found, key=lambda setting: (place(setting), setting.title))
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Every method, also without runs, so that what is missing shows; then its variants."""
+        found = {Entry(method) for method in METHODS} | {result.entry for result in self.results}
+        order = list(METHODS)
+        return sorted(found, key=lambda entry: (order.index(entry.method), entry.changed != "{}", entry.changed))
+
+    def of(self, setting: Setting, entry: Entry) -> list[Result]:
+        """Finished runs by seed."""
+        return self._by_cell.get((setting, entry), [])
+
+    @cached_property
+    def _by_cell(self) -> dict[tuple[Setting, Entry], list[Result]]:
+        cells: dict[tuple[Setting, Entry], list[Result]] = {}
+        for result in sorted(self.results, key=lambda result: result.seed):
+            cells.setdefault((result.setting, result.entry), []).append(result)
+        return cells
+
+    def values(self, setting: Setting, entry: Entry, number: str) -> list[float]:
+        """A number of all finished runs that have it."""
+        found = (result.numbers.get(number) for result in self.of(setting, entry))
+        return [value for value in found if value is not None]
+
+    def relative(self, setting: Setting, entry: Entry, number: str = "coverage") -> list[float]:
+        """In percent of the largest of any run of any method here, as the paper has it."""
+        largest = max((max(self.values(setting, other, number), default=0.0) for other in self.entries), default=0.0)
+        return [100 * value / largest if largest > 0 else 0.0 for value in self.values(setting, entry, number)]
+
+    def scores(self, entry: Entry, number: str, among: Iterable[Setting]) -> list[np.ndarray]:
+        """Relative values from 0 to 1, an array a setting."""
+        return [np.asarray(self.relative(setting, entry, number)) / 100 for setting in among]
+
+    def covered(self, entry: Entry) -> list[Setting]:
+        """The settings that an entry has finished runs of."""
+        return [setting for setting in self.settings if self.of(setting, entry)]
+
+    def missing(self, setting: Setting, entry: Entry) -> list[int]:
+        """Seeds that some run in this setting has and the entry has not finished."""
+        everyone = {r.seed for r in (*self.results, *self.unfinished) if r.setting == setting}
+        return sorted(everyone - {result.seed for result in self.of(setting, entry)})
+
+    def best(self, setting: Setting, entry: Entry) -> Result | None:
+        """The run of the highest coverage, which the paper shows."""
+        return max(self.of(setting, entry), key=lambda result: result.numbers["coverage"], default=None)
+
+    def median(self, setting: Setting, entry: Entry) -> Result | None:
+        """The run in the middle; of two, the lower."""
+        ranked = sorted(self.of(setting, entry), key=lambda result: result.numbers["coverage"])
+        return ranked[(len(ranked) - 1) // 2] if ranked else None
+
+
+def read_study(directory: Path) -> Study:
+    """All runs below a directory; what cannot be used is left out, and named."""
+    results: dict[tuple[Setting, Entry, int], Result] = {}
+    unfinished, left_out, titles = [], [], {}
+    for path in sorted(directory.rglob("config.json")):
+        run = Run.open(path.parent)
+        try:
+            result = _result(run)
+        except (UserError, ValueError) as error:
+            left_out.append(f"{run.directory} cannot be read: {error}")
+            continue
+        result = replace(result, setting=_titled(result.setting, titles))
+        key = result.setting, result.entry, result.seed
+        if not (run.directory / "summary.json").exists():
+            unfinished.append(result)
+        elif key in results:
+            left_out.append(f"{run.directory} repeats {results[key].run.directory}")
+        else:
+            results[key] = result
+    if not results:
+        raise UserError(f"{directory} has no finished run in it")
+    return Study(list(results.values()), unfinished, left_out)
+
+
+def _result(run: Run) -> Result:
+    config = run.config()
+    finished = (run.directory / "summary.json").exists()
+    metrics = [] if finished else run.metrics()
+    numbers = run.summary() if finished else (metrics[-1] if metrics else {"samples": 0})
+    return Result(run, _setting(config), _entry(config), config, numbers)
+
+
+def _setting(config: RunConfig) -> Setting:
+    options = json.dumps(config.options, sort_keys=True)
+    title = Path(config.task).stem if config.task.startswith("maze:") else config.task
+    if config.options.get("on_wall") == "stop":
+        title += ", walls stop"
+    if config.samples != PAPER["budgets_samples"].get(config.task):
+        title += f", {short(config.samples)} samples"
+    return Setting(config.task, options, config.samples, title)
+
+
+def _titled(setting: Setting, titles: dict[str, Setting]) -> Setting:
+    """The setting with a title that is its own: two files may hold mazes of one name."""
+    for number in count(1):
+        title = setting.title if number == 1 else f"{setting.title} ({number})"
+        if titles.setdefault(title, setting) == setting:
+            return replace(setting, title=title)
+    raise AssertionError("there are always more titles")
+
+
+def _entry(config: RunConfig) -> Entry:
+    of = config_class(config.method)
+    task = task_of(config)
+    usual = defaults(of) | ({} if task is None else settings(config.method, task))
+    changed = {name: value for name, value in config.fields.items() if json.dumps(value) != json.dumps(usual.get(name))}
+    return Entry(config.method, json.dumps(changed, sort_keys=True))
+
+
+def task_of(config: RunConfig) -> Task | None:
+    """The task of a run, made once; None if only Python can make it again."""
+    return None if config.own_task else _task(config.task, json.dumps(config.options, sort_keys=True))
+
+
+@cache
+def _task(name: str, options: str) -> Task | None:
+    try:
+        return RunConfig(name, json.loads(options), "", 0, 0, {}).make_task()
+    except UserError:
+        return None
+
+
+def _plain(value: Any) -> str:
+    return (
+        ",".join(map(str, value))
+        if isinstance(value, list)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )

@@ -1,0 +1,226 @@
+"""The tables of a study: Table 1 beside the paper's, all numbers, tests between methods, aggregates, cost."""
+
+from collections.abc import Sequence
+from statistics import mean
+
+from leads.report.statistics import CONFIDENCE, SIGNIFICANT, improvement, interval, iqm, welch, welch_of_published
+from leads.report.study import NUMBERS, PAPER_RUNS, Entry, Setting, Study
+from leads.report.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, mean_std, number, word
+
+TITLES = {
+    "coverage": "coverage %",
+    "coverage_fine": "fine coverage %",
+    "skill_coverage": "skill coverage %",
+    "distinctness": "distinctness",
+}
+RANKED = ("coverage", "skill_coverage")
+"""Numbers that are aggregated over tasks."""
+INTERVAL = f"{CONFIDENCE:.0%} interval"
+
+
+def study_tables(study: Study) -> list[Table]:
+    """All tables, the most important first."""
+    return [table_1(study), numbers(study), tests(study), *(aggregate(study, name) for name in RANKED), cost(study)]
+
+
+def digits(name: str) -> int:
+    return 2 if name == "distinctness" else 1
+
+
+def table_1(study: Study) -> Table:
+    """The paper's Table 1 with ours beside it."""
+    columns, rows = [Column("method")], [[word(entry.title)] for entry in study.entries]
+    for setting in study.settings:
+        columns += [Column(f"{setting.paper_title}: paper", MEAN_PARTS), Column(f"{setting.title}: ours", MEAN_PARTS)]
+        published, best = published_best(setting), best_entry(study, setting)
+        for entry, row in zip(study.entries, rows, strict=True):
+            numbers = None if entry.fields else setting.published.get(entry.method)
+            row.append(_published_cell(numbers, entry.method == published))
+            row.append(mean_cell(study.relative(setting, entry), 1, entry == best))
+    note = (
+        "Relative coverage in percent of the largest of any run on the task: mean ± standard deviation (the paper's of "
+        f"the population, ours of the sample). Bold: above every other method with p < {SIGNIFICANT:g} (Welch's test), "
+        "in our runs also above the controls."
+    )
+    return Table("table1", "Table 1, final coverage", note, columns, rows)
+
+
+def _published_cell(numbers: Sequence[float] | None, bold: bool) -> Cell:
+    if numbers is None:
+        return Cell("-")
+    return Cell(f"{numbers[0]:.1f} ± {numbers[1]:.1f} (n = {PAPER_RUNS})", (*numbers, PAPER_RUNS), bold)
+
+
+def best_entry(study: Study, setting: Setting) -> Entry | None:
+    """The one entry that is significantly above every other method's, if there are others and there is one."""
+    scored = {entry: study.values(setting, entry, "coverage") for entry in study.entries if study.of(setting, entry)}
+    for entry, ours in scored.items():
+        others = [theirs for other, theirs in scored.items() if other.method != entry.method]
+        if others and all(mean(ours) > mean(theirs) and _significant(welch(ours, theirs)) for theirs in others):
+            return entry
+    return None
+
+
+def published_best(setting: Setting) -> str | None:
+    """The method that the same rule makes bold in the paper's numbers."""
+    for method, ours in setting.published.items():
+        others = [theirs for other, theirs in setting.published.items() if other != method]
+        if all(ours[0] > them[0] and _significant(welch_of_published(ours, them, PAPER_RUNS)) for them in others):
+            return method
+    return None
+
+
+def _significant(p: float | None) -> bool:
+    return p is not None and p < SIGNIFICANT
+
+
+def numbers(study: Study) -> Table:
+    """Every number of every method on every task."""
+    rows = []
+    for setting, entry in shown(study):
+        missing = study.missing(setting, entry)
+        row = [word(setting.title), word(entry.title)]
+        row += [mean_cell(study.values(setting, entry, name), digits(name)) for name in NUMBERS]
+        row += [mean_cell(study.relative(setting, entry), 1), word(", ".join(map(str, missing)) or "none")]
+        rows.append(row)
+    columns = [*(Column(TITLES[name], MEAN_PARTS) for name in NUMBERS), Column("relative coverage %", MEAN_PARTS)]
+    note = (
+        "Coverage: cells that training visited; skill coverage: cells that the learnt skills reach by themselves; "
+        "distinctness: how much a cell tells of the skill, from 0 to 1. Controls learn nothing. "
+        "Missing seeds are those that other runs on the task have."
+    )
+    return Table(
+        "numbers", "All numbers", note, [Column("task"), Column("method"), *columns, Column("missing seeds")], rows
+    )
+
+
+def shown(study: Study) -> list[tuple[Setting, Entry]]:
+    """Every method in every setting, with or without runs, and variants where they have runs."""
+    return [
+        (setting, entry)
+        for setting in study.settings
+        for entry in study.entries
+        if not entry.fields or study.of(setting, entry)
+    ]
+
+
+def tests(study: Study) -> Table:
+    """Welch's tests of LEADS against everybody else, and of the best method against the next two."""
+    rows = []
+    for setting in study.settings:
+        found = [entry for entry in study.entries if study.of(setting, entry)]
+        ranked = sorted(found, key=lambda entry: -mean(study.values(setting, entry, "coverage")))
+        pairs = [(Entry("leads"), other) for other in found] + [(ranked[0], other) for other in ranked[1:3] if found]
+        for ours, theirs in dict.fromkeys(pairs):
+            if ours in found and ours != theirs:
+                cells = [_test_cell(study, setting, ours, theirs, name) for name in NUMBERS]
+                rows.append([word(setting.title), word(ours.title), word(theirs.title), *cells])
+    columns = [
+        Column("task"),
+        Column("method"),
+        Column("against"),
+        *(Column(TITLES[n], ("p", "n", "n of the other")) for n in NUMBERS),
+    ]
+    note = (
+        "Welch's two-sided t-test: LEADS against every other, and the highest coverage against the next two. Missing: "
+        "fewer than two runs on a side. No correction for the number of tests is made."
+    )
+    return Table("tests", "Tests", note, columns, rows)
+
+
+def _test_cell(study: Study, setting: Setting, ours: Entry, theirs: Entry, name: str) -> Cell:
+    a, b = study.values(setting, ours, name), study.values(setting, theirs, name)
+    p = welch(a, b)
+    return (
+        Cell(compared(a, b)) if p is None else Cell(f"{compared(a, b)} (n = {len(a)}, {len(b)})", (p, len(a), len(b)))
+    )
+
+
+def aggregate(study: Study, name: str) -> Table:
+    """Over tasks: interquartile means, and how probably LEADS is better."""
+    rows, leads = [], Entry("leads")
+    everything = [setting for setting in study.settings if any(study.of(setting, entry) for entry in study.entries)]
+    for entry in study.entries:
+        among = study.covered(entry)
+        scores = study.scores(entry, name, among)
+        row = [word(entry.title), number(len(among), f"{len(among)} of {len(everything)}")]
+        row.append(number(n := sum(map(len, scores)), str(n)))
+        if scores:
+            means = [float(of.mean()) for of in scores]
+            row += [
+                _interval_cell(float(iqm(scores)), *interval(iqm, scores)),
+                Cell(f"{mean(means):.3f}", (mean(means),)),
+            ]
+        else:
+            row += [Cell("missing"), Cell("missing")]
+        common = [setting for setting in among if study.of(setting, leads)]
+        if entry == leads:
+            row.append(Cell("-"))
+        elif common:
+            both = study.scores(leads, name, common), study.scores(entry, name, common)
+            row.append(_interval_cell(float(improvement(*both)), *interval(improvement, *both)))
+        else:
+            row.append(Cell("missing"))
+        rows.append(row)
+    parts = ("", "low", "high")
+    columns = [
+        *(Column("method"), Column("tasks"), Column("runs")),
+        *(Column(f"interquartile mean [{INTERVAL}]", parts), Column("mean")),
+        Column(f"probability that LEADS is better [{INTERVAL}]", parts),
+    ]
+    note = (
+        f"Of relative {name.replace('_', ' ')}, from 0 to 1. Intervals by the stratified bootstrap over runs. Methods "
+        "with runs on different tasks cannot be compared by their means; the probability is over tasks that both have."
+    )
+    return Table(f"aggregate_{name}", f"Over all tasks, {name.replace('_', ' ')}", note, columns, rows)
+
+
+def _interval_cell(value: float, low: float, high: float) -> Cell:
+    return Cell(f"{value:.3f} [{low:.3f}, {high:.3f}]", (value, float(low), float(high)))
+
+
+def cost(study: Study) -> Table:
+    """What the runs cost."""
+    rows = []
+    for setting, entry in shown(study):
+        of = study.of(setting, entry)
+        memory = [result.numbers["peak_rss_mb"] for result in of]
+        rate = [1e5 * result.numbers["cpu_seconds"] / result.numbers["samples"] for result in of]
+        row = [word(setting.title), word(entry.title)]
+        row += [
+            mean_cell([float(result.numbers[name]) for result in of], 0) for name in ("cpu_seconds", "wall_seconds")
+        ]
+        rows.append([*row, mean_cell(rate, 1), number(max(memory, default=None), f"{max(memory, default=0):.0f}")])
+    columns = ["CPU seconds", "wall seconds", "CPU seconds per 100,000 samples"]
+    return Table(
+        *("cost", "Cost", "Of one run."),
+        [
+            Column("task"),
+            Column("method"),
+            *(Column(title, MEAN_PARTS) for title in columns),
+            Column("largest peak memory, MB"),
+        ],
+        rows,
+    )
+
+
+def headline(study: Study) -> dict[str, str]:
+    """What the study says, a few sentences a task."""
+    return {setting.title: _said(study, setting) for setting in study.settings}
+
+
+def _said(study: Study, setting: Setting) -> str:
+    found = [entry for entry in study.entries if study.of(setting, entry)]
+    if not found:
+        return "no finished run."
+    words = []
+    for name in ("coverage", "skill_coverage", "distinctness"):
+        of = {entry: study.values(setting, entry, name) for entry in found}
+        best = max(found, key=lambda entry: mean(of[entry] or [0.0]))
+        unit = "" if name == "distinctness" else " %"
+        words.append(f"highest {name.replace('_', ' ')} {mean_std(of[best], digits(name))}{unit} ({best.title})")
+    if len({entry.method for entry in found}) == 1:
+        return f"{', '.join(words)}. There is no other method to compare with."
+    best = best_entry(study, setting)
+    ending = "no method's is" if best is None else f"that of {best.title} is"
+    return f"{', '.join(words)}. Of coverage, {ending} significantly above all others'."

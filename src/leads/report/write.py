@@ -1,0 +1,40 @@
+"""Writes a report: tables, figures and one page, from run directories alone."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from leads.report import style
+from leads.report.curves import coverage_figure, profiles_figure
+from leads.report.exhibits import Exhibit, exhibits, skills_figure
+from leads.report.page import page
+from leads.report.study import Study, read_study
+from leads.report.study_tables import RANKED, study_tables
+from leads.training.checkpoint import write_whole
+
+
+def write_report(directory: Path, out: Path) -> Iterator[str]:
+    """Yields a line for every file that it has written."""
+    study = read_study(directory)
+    tables = study_tables(study)
+    with style.writing_to(out / "tables"):
+        for table in tables:
+            yield from (f"table {path}" for path in table.write(out / "tables"))
+    yield f"figure {style.save(coverage_figure(study), out / 'figures', 'coverage')}"
+    for name in RANKED:
+        yield f"figure {style.save(profiles_figure(study, name), out / 'figures', f'profiles_{name}')}"
+    shown = list(exhibits(study))
+    yield from _skills(study, shown, out / "figures")
+    with style.writing_to(out):
+        write_whole(out / "index.html", page(study, tables, shown).encode())
+    yield f"page {out / 'index.html'}"
+
+
+def _skills(study: Study, shown: list[Exhibit], out: Path) -> Iterator[str]:
+    """The skills of every method's best and median seed, a figure a setting; a single feature has no plane."""
+    for setting in study.settings:
+        for which in ("best", "median"):
+            chosen = [exhibit for exhibit in shown if exhibit.result.setting == setting and getattr(exhibit, which)]
+            if chosen and len(chosen[0].view.names) > 1:
+                name = re.sub(r"[^a-z0-9]+", "-", setting.title.lower()).strip("-")
+                yield f"figure {style.save(skills_figure(chosen), out, f'skills_{which}_{name}')}"
