@@ -44,8 +44,9 @@ def curve(results: Sequence[Result], number: str) -> Curve | None:
     runs = [np.asarray(run, float).T for run in known if run]
     if not runs:
         return None
-    ends = max(run[0, 0] for run in runs), min(run[0, -1] for run in runs)
-    x = np.linspace(*np.minimum(ends, results[0].config.samples), POINTS)
+    budget = results[0].config.samples
+    first, last = max(run[0, 0] for run in runs), min(run[0, -1] for run in runs)
+    x = np.linspace(min(first, budget), min(last, budget), POINTS)
     values = np.stack([np.interp(x, *run) for run in runs])
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(POINTS)
     mean = values.mean(axis=0)
