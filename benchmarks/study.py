@@ -32,6 +32,8 @@ POINTS = 50
 """Points kept of a run's curve."""
 MAZES = ("maze-easy", "maze-u", "maze-hard")
 ROBOTS = ("fetch-slide", "finger", "fetch-reach")
+LOUD = ("finger", "fetch-reach")
+"""Robots on which LEADS collects with louder noise."""
 BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
 SEEDS = (0, 1, 2, 3, 4)
 CONTROLS = (("random", "", ""), ("random", "white", "--noise white"), ("random", "loud", "--scale 1"))
@@ -115,12 +117,12 @@ def noises(samples: int | None) -> list[Job]:
 
 
 def robots(samples: int | None) -> list[Job]:
-    """Loud noise is a control on the finger only, where LEADS is loud too."""
+    """Loud noise is a control where LEADS is loud too."""
     return [
         Job(method, variant, task, "", seed, samples, options)
         for seed in SEEDS
         for task in ROBOTS
-        for method, variant, options in (("leads", "", ""), *(CONTROLS if task == "finger" else CONTROLS[:2]))
+        for method, variant, options in (("leads", "", ""), *(CONTROLS if task in LOUD else CONTROLS[:2]))
     ]
 
 

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 import scipy.stats
-from study import ABLATION_SAMPLES, BASELINES, NOISES_SAMPLES, SLIDE_VARIANTS, VARIANTS, rows
+from study import ABLATION_SAMPLES, BASELINES, LOUD, NOISES_SAMPLES, SLIDE_VARIANTS, VARIANTS, rows
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
@@ -72,7 +72,7 @@ def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
 
 def compared(task: str) -> dict[tuple[str, str], str]:
     """LEADS and the controls of a task, by name."""
-    return {method: name for method, name in METHODS.items() if method[1] != "loud" or not task.startswith("fetch")}
+    return {method: name for method, name in METHODS.items() if method[1] != "loud" or task in (*TASKS, *LOUD)}
 
 
 def summary(runs: Rows, curves: Rows) -> str:
