@@ -59,18 +59,21 @@ def save(path: Path, columns: list[str], table: Rows) -> None:
         writer.writerows({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in table)
 
 
+def head() -> str:
+    describe = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(describe, capture_output=True, text=True, cwd=RESULTS.parent).stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--commit", default=head(), help="of the code that made the runs (default: this)")
     arguments = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=RESULTS.parent
-    ).stdout.strip()
     finished = [path.parent for below in arguments.directories for path in sorted(below.rglob("summary.json"))]
     known = {key(row): int(row["samples"]) for row in rows(RESULTS / "runs.csv")}
     new: dict[tuple[str, ...], tuple[Rows, dict[str, Any]]] = {}
     for directory in finished:
-        curve, row = collected(directory, commit)
+        curve, row = collected(directory, arguments.commit)
         if row["samples"] >= known.get(key(row), 0):
             known[key(row)] = row["samples"]
             new[key(row)] = curve, row

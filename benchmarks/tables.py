@@ -21,6 +21,8 @@ RESULTS = Path(__file__).parent / "results"
 PAGES = ("README.md", "docs/results.md", "docs/methods/leads.md", "docs/comparison.md")
 TASKS = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
 ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
+LOUD = ("finger", "fetch-reach")
+"""Robots on which LEADS collects with louder noise."""
 METHODS = {
     ("leads", ""): "**LEADS**",
     ("random", ""): "control: pink noise",
@@ -52,7 +54,7 @@ def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
 
 def methods_of(task: str) -> dict[tuple[str, str], str]:
     """LEADS and the controls of a task, by name."""
-    return {method: name for method, name in METHODS.items() if method[1] != "loud" or not task.startswith("fetch")}
+    return {method: name for method, name in METHODS.items() if method[1] != "loud" or task in (*TASKS, *LOUD)}
 
 
 def summary(runs: Rows, curves: Rows) -> str:

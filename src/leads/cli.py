@@ -200,7 +200,7 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
         "--episodes", type=_number(int), default=20, metavar="N", help="episodes per skill (default 20)"
     )
     command.add_argument(
-        "--noise", choices=get_args(Colour), help="colour of the actions' noise (default: that of evaluation, white)"
+        "--noise", choices=get_args(Colour), help="colour of the actions' noise (default: that of evaluation)"
     )
 
     command = commands.add_parser("figures", help=figures_command.__doc__, description=figures_command.__doc__)

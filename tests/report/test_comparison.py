@@ -5,6 +5,7 @@ from matplotlib.collections import LineCollection
 import leads
 from leads.cli import main
 from leads.report.comparison import comparison_figure
+from leads.report.figures import told
 from leads.training.evaluation import EVALUATION_EPISODES
 
 
@@ -21,11 +22,19 @@ def test_every_run_has_a_panel_with_its_numbers_and_all_its_paths(agents):
         config, last = agent.run.config(), agent.run.metrics()[-1]
         name, numbers = axes.get_title().splitlines()
         assert name == f"{config.method}, seed {config.seed}, {last['samples']:,} samples"
-        assert numbers.startswith(f"coverage {last['coverage']:.0f} %, skills {last['skill_coverage']:.0f} %")
+        assert numbers.startswith(f"coverage {last['coverage']:.0f} %, skill coverage {last['skill_coverage']:.0f} %")
         assert numbers.endswith(f"distinctness {last['distinctness']:.2f}")
         lines = next(drawn for drawn in axes.collections if isinstance(drawn, LineCollection)).get_segments()
         assert len(lines) == agent.n_skill * EVALUATION_EPISODES
         assert all(np.allclose(line[0], agent.task.start) for line in lines)
+
+
+def test_an_epoch_without_an_evaluation_is_told_as_far_as_it_is_known():
+    line = {"coverage": 41.6, "skill_coverage": None, "distinctness": None}
+    assert told(line) == "coverage 42 %"
+    assert told(line | {"skill_coverage": 9.5, "distinctness": 0.716}, ";") == (
+        "coverage 42 %;skill coverage 10 %;distinctness 0.72"
+    )
 
 
 def test_from_the_command_line(agents, tmp_path, capsys):

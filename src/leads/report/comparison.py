@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from leads.agent import Agent
 from leads.errors import UserError
 from leads.report import style
-from leads.report.figures import BAND, GAP, draw_skills, metrics_of
+from leads.report.figures import BAND, GAP, draw_skills, metrics_of, told
 from leads.report.planes import Plane, component_plane, feature_planes, principal_components, real_paths
 from leads.rollouts.episodes import Episodes
 from leads.training.evaluation import EVALUATION_EPISODES
@@ -41,7 +41,7 @@ def comparison_figure(agents: Sequence[Agent]) -> Figure:
         axes = style.place(figure, x, y, SIDE, SIDE)
         draw_skills(axes, agent, real_paths(rolled, plane.project), plane, range(agent.n_skill), 0.6)
         plane.name_axes(axes)
-        axes.set_title(_title(agent), fontsize=8, color=style.INK, linespacing=1.35, parse_math=False)
+        axes.set_title(_title(agent), fontsize=7.5, color=style.INK, linespacing=1.35, parse_math=False)
     return figure
 
 
@@ -60,6 +60,4 @@ def _title(agent: Agent) -> str:
     name = f"{config.method}, seed {config.seed}"
     if not metrics:
         return name
-    last = metrics[-1]
-    known = f"coverage {last['coverage']:.0f} %, skills {last['skill_coverage']:.0f} %"
-    return f"{name}, {last['samples']:,} samples\n{known}, distinctness {last['distinctness']:.2f}"
+    return f"{name}, {metrics[-1]['samples']:,} samples\n{told(metrics[-1])}"

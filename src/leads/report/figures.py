@@ -161,10 +161,14 @@ def _headline(agent: Agent, numbers: dict[str, Any] | None) -> str:
     name = f"{agent.run.config().method} on {style.task_name(agent.task)}"
     if numbers is None:
         return name
-    return (
-        f"{name}, {numbers['samples']:,} samples:  coverage {numbers['coverage']:.0f} %,  "
-        f"skill coverage {numbers['skill_coverage']:.0f} %,  distinctness {numbers['distinctness']:.2f}"
-    )
+    return f"{name}, {numbers['samples']:,} samples:  {told(numbers, ',  ')}"
+
+
+def told(numbers: dict[str, Any], between: str = ", ") -> str:
+    """A line of metrics in words, as far as it is known: not every epoch of a robot's run is evaluated."""
+    forms = {"coverage": "{:.0f} %", "skill_coverage": "{:.0f} %", "distinctness": "{:.2f}"}
+    known = {name: form.format(numbers[name]) for name, form in forms.items() if numbers[name] is not None}
+    return between.join(f"{name.replace('_', ' ')} {value}" for name, value in known.items())
 
 
 def measure_figure(agent: Agent, plane: Plane) -> Figure:
