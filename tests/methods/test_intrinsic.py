@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import leads
 from leads import fields
 from leads.errors import UserError
 from leads.methods import METHODS, config_class
@@ -219,3 +220,22 @@ def test_impossible_values_are_refused_in_one_line(small, name, changes):
     with pytest.raises(UserError, match=rf"^{field}: ") as refused:
         small(name, **changes)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["csd", "ngu"])
+def test_a_run_stopped_and_resumed_ends_the_same(name, tmp_path):
+    """The replay, the model with its multiplier or statistics, and all optimisers are part of a checkpoint."""
+    small = {"n_episode": 2, "actor_hidden": (8,), "critic_hidden": (8,), "model_hidden": (8,), "batch": 16}
+    options = {"method": name, "samples": 9_000, "checkpoint_every": 2, "replay": 5_000, **small}
+    whole, stopped = leads.train("maze-u", out=tmp_path / "whole", **options), tmp_path / "stopped"
+
+    def stop(metrics):
+        if metrics["epoch"] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leads.train("maze-u", out=stopped, report=stop, **options)
+    leads.resume(stopped)
+    assert (stopped / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+    ends = [np.load(sorted((run / "checkpoints").glob("*.npz"))[-1]) for run in (whole, stopped)]
+    assert len(ends[0].files) > 50 and all(np.array_equal(*(end[field] for end in ends)) for field in ends[0].files)

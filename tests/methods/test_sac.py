@@ -106,7 +106,7 @@ def test_the_temperature_rises_below_the_target_entropy_and_falls_above(update, 
     assert float(metrics["entropy"]) == pytest.approx(ACTION * (-0.5 + above), abs=0.4)
     assert float(metrics["temperature"]) == pytest.approx(0.2)
     # Adam's first step is as long as its rate
-    assert float(learnt.log_temperature) == pytest.approx(np.log(0.2) + direction * SMALL.rate, abs=1e-6)
+    assert float(learnt.log_temperature) == pytest.approx(np.log(0.2) + direction * SMALL.temperature_rate, abs=1e-6)
 
 
 def test_target_critics_follow_the_critics(update, state, batch):

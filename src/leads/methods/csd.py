@@ -25,6 +25,8 @@ class CsdConfig(DisplacementConfig):
     """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-6)."""
     reward_scale: float = 10.0
     """By what rewards are multiplied (published: 10 for locomotion)."""
+    first_temperature: float = 0.01
+    """The learnt temperature in the beginning; the better CSD is at going far, the less it needs to wander."""
 
     def __post_init__(self):
         super().__post_init__()

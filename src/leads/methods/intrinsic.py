@@ -51,7 +51,9 @@ class IntrinsicConfig(SacConfig):
 
     def __post_init__(self):
         limits.above_zero(self, "n_skill", "n_episode", "samples_per_step", "replay", "batch", "reward_scale")
-        limits.above_zero(self, "loudness", "rate", "model_rate", "temperature", "first_temperature")
+        limits.above_zero(
+            self, "loudness", "rate", "temperature_rate", "model_rate", "temperature", "first_temperature"
+        )
         limits.between_zero_and_one(self, "discount", "target_rate")
         limits.sizes(self, "actor_hidden", "critic_hidden", "model_hidden")
 

@@ -21,8 +21,6 @@ from leads.tasks.task import Task
 class NguConfig(RndConfig):
     """The numbers of NGU, after those of its life-long novelty, RND."""
 
-    first_temperature: float = 0.3
-    """The learnt temperature in the beginning; with less, these dense rewards soon leave one way to go."""
     reward_scale: float = 0.1
     """By what rewards, about 1 / sqrt(k epsilon) = 30 if all neighbours are at their mean distance, are multiplied."""
     embedding_hidden: tuple[int, ...] = (64,)

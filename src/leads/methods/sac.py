@@ -21,7 +21,9 @@ class SacConfig:
     critic_hidden: tuple[int, ...] = (256, 256)
     """Hidden layers of both critics (published: 256,256)."""
     rate: float = 3e-4
-    """Adam's rate for the policy, the critics and the temperature (published: 3e-4)."""
+    """Adam's rate for the policy and the critics (published: 3e-4)."""
+    temperature_rate: float = 1e-3
+    """Adam's rate for the temperature (published: 3e-4, with many more steps in which to find it)."""
     batch: int = 256
     """Transitions a gradient step (published: 256)."""
     discount: float = 0.99
@@ -30,8 +32,8 @@ class SacConfig:
     """Tau, how far the target critics follow the critics in a step (published: 5e-3)."""
     temperature: float | None = None
     """Weight of the policy's entropy; if not given, learnt for an entropy of -|A|/2 nats (published: learnt, -|A|)."""
-    first_temperature: float = 0.01
-    """The learnt temperature in the beginning (METRA: .01)."""
+    first_temperature: float = 0.3
+    """The learnt temperature in the beginning (METRA: .01; with less than .3 a policy is soon sure of its way)."""
 
 
 class Experience(eqx.Module):
@@ -66,6 +68,7 @@ class Sac:
         self.config, self.sizes = config, (state_size, action_size, skill_size)
         self.target_entropy = -action_size / 2
         self.optimiser = optax.adam(config.rate)
+        self.temperature_optimiser = optax.adam(config.temperature_rate)
 
     def init(self, key: PRNGKeyArray) -> SacState:
         c, (state_size, action_size, skill_size) = self.config, self.sizes
@@ -81,7 +84,7 @@ class Sac:
             log_temperature=log_temperature,
             actor_optimiser=self.optimiser.init(eqx.filter(actor, eqx.is_array)),
             critics_optimiser=self.optimiser.init(eqx.filter(critics, eqx.is_array)),
-            temperature_optimiser=self.optimiser.init(log_temperature),
+            temperature_optimiser=self.temperature_optimiser.init(log_temperature),
         )
 
     def critics_loss(self, critics: MLP, state: SacState, batch: Experience, key: PRNGKeyArray):
@@ -120,7 +123,8 @@ class Sac:
         metrics = critic_metrics | actor_metrics | {"temperature": jnp.exp(state.log_temperature)}
         if self.config.temperature is None:
             surplus = actor_metrics["entropy"] - self.target_entropy  # the gradient of log_temperature * surplus
-            learnt, optimiser = self._step(state.log_temperature, surplus, state.temperature_optimiser)
+            change, optimiser = self.temperature_optimiser.update(surplus, state.temperature_optimiser)
+            learnt = state.log_temperature + change
             state = eqx.tree_at(lambda s: (s.log_temperature, s.temperature_optimiser), state, (learnt, optimiser))
         return state, metrics
 
