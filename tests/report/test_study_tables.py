@@ -148,6 +148,27 @@ def test_headline_says_who_is_best_and_whether_that_is_sure(study):
     assert "no other method to compare with" in lines["maze-u, 300k samples"]
 
 
+def test_headline_says_plainly_where_leads_is_not_the_best(write_run, tmp_path):
+    for seed in (0, 1):
+        write_run(tmp_path, "maze-u", "leads", seed, 80)
+        write_run(tmp_path, "maze-u", "metra", seed, 90 + 2 * seed)
+    lost = headline(read_study(tmp_path))["maze-u"]
+    assert "does not have the highest fine coverage: 81.9 ± 1.3 % (METRA), LEADS 72.0." in lost
+    assert "does not have the highest skill coverage times distinctness: 22.8 ± 0.4 % (METRA), LEADS 20.0." in lost
+    for seed in (0, 1):
+        write_run(tmp_path, "maze-easy", "leads", seed, 92)
+        write_run(tmp_path, "maze-easy", "metra", seed, 90)
+    won = headline(read_study(tmp_path))["maze-easy"]
+    assert won.endswith("LEADS has the highest fine coverage. LEADS has the highest skill coverage times distinctness.")
+
+
+def test_far_reaching_and_distinct_are_multiplied_run_by_run(study, tables):
+    cell = row(tables["numbers"], "maze-u", "LEADS")["skill coverage % times distinctness"]
+    both = [x / 2 * 0.5 for x in (88, 90, 91)]
+    assert cell.values == pytest.approx((statistics.mean(both), statistics.stdev(both), 3))
+    assert row(tables["numbers"], "maze-u", "RND")["skill coverage % times distinctness"].text == "missing"
+
+
 TABLE = Table(
     *("name", "A & B", "50 % of it."),
     [Column("who_is"), Column("how much", ("mean", "std"))],

@@ -24,6 +24,8 @@ PAPER_RUNS = 5
 """Seeds of the paper."""
 NUMBERS = ("coverage", "coverage_fine", "skill_coverage", "distinctness")
 """What every result carries."""
+BOTH = "skill_coverage x distinctness"
+"""Far-reaching and distinct at once, run by run."""
 NAMES = {"random": "control"}
 SPELT_OUT = 3
 """Fields of a variant that its title has room for."""
@@ -94,6 +96,13 @@ class Result:
     def seed(self) -> int:
         return self.config.seed
 
+    def number(self, name: str) -> float | None:
+        """Of its numbers, or their product."""
+        if name != BOTH:
+            return self.numbers.get(name)
+        reached, apart = self.numbers.get("skill_coverage"), self.numbers.get("distinctness")
+        return None if reached is None or apart is None else reached * apart
+
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
         """A line an epoch, read once."""
@@ -138,7 +147,7 @@ class Study:
 
     def values(self, setting: Setting, entry: Entry, number: str) -> list[float]:
         """A number of all finished runs that have it."""
-        found = (result.numbers.get(number) for result in self.of(setting, entry))
+        found = (result.number(number) for result in self.of(setting, entry))
         return [value for value in found if value is not None]
 
     def relative(self, setting: Setting, entry: Entry, number: str = "coverage") -> list[float]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from leads.report.statistics import CONFIDENCE, SIGNIFICANT, improvement, interval, iqm, welch, welch_of_published
-from leads.report.study import NUMBERS, PAPER_RUNS, Entry, Setting, Study
+from leads.report.study import BOTH, NUMBERS, PAPER_RUNS, Entry, Setting, Study
 from leads.report.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, mean_std, number, word
 
 TITLES = {
@@ -13,6 +13,9 @@ TITLES = {
     "skill_coverage": "skill coverage %",
     "distinctness": "distinctness",
 }
+IN_TABLES = (*NUMBERS, BOTH)
+JUDGED = ("coverage_fine", BOTH)
+"""In what LEADS is to be the best of all."""
 RANKED = ("coverage", "skill_coverage")
 """Numbers that are aggregated over tasks."""
 INTERVAL = f"{CONFIDENCE:.0%} interval"
@@ -21,6 +24,10 @@ INTERVAL = f"{CONFIDENCE:.0%} interval"
 def study_tables(study: Study) -> list[Table]:
     """All tables, the most important first."""
     return [table_1(study), numbers(study), tests(study), *(aggregate(study, name) for name in RANKED), cost(study)]
+
+
+def _title(name: str) -> str:
+    return "skill coverage % times distinctness" if name == BOTH else TITLES[name]
 
 
 def digits(name: str) -> int:
@@ -80,10 +87,10 @@ def numbers(study: Study) -> Table:
     for setting, entry in shown(study):
         missing = study.missing(setting, entry)
         row = [word(setting.title), word(entry.title)]
-        row += [mean_cell(study.values(setting, entry, name), digits(name)) for name in NUMBERS]
+        row += [mean_cell(study.values(setting, entry, name), digits(name)) for name in IN_TABLES]
         row += [mean_cell(study.relative(setting, entry), 1), word(", ".join(map(str, missing)) or "none")]
         rows.append(row)
-    columns = [*(Column(TITLES[name], MEAN_PARTS) for name in NUMBERS), Column("relative coverage %", MEAN_PARTS)]
+    columns = [*(Column(_title(name), MEAN_PARTS) for name in IN_TABLES), Column("relative coverage %", MEAN_PARTS)]
     note = (
         "Coverage: cells that training visited; skill coverage: cells that the learnt skills reach by themselves; "
         "distinctness: how much a cell tells of the skill, from 0 to 1. Controls learn nothing. "
@@ -113,13 +120,13 @@ def tests(study: Study) -> Table:
         pairs = [(Entry("leads"), other) for other in found] + [(ranked[0], other) for other in ranked[1:3] if found]
         for ours, theirs in dict.fromkeys(pairs):
             if ours in found and ours != theirs:
-                cells = [_test_cell(study, setting, ours, theirs, name) for name in NUMBERS]
+                cells = [_test_cell(study, setting, ours, theirs, name) for name in IN_TABLES]
                 rows.append([word(setting.title), word(ours.title), word(theirs.title), *cells])
     columns = [
         Column("task"),
         Column("method"),
         Column("against"),
-        *(Column(TITLES[n], ("p", "n", "n of the other")) for n in NUMBERS),
+        *(Column(_title(n), ("p", "n", "n of the other")) for n in IN_TABLES),
     ]
     note = (
         "Welch's two-sided t-test: LEADS against every other, and the highest coverage against the next two. Missing: "
@@ -213,14 +220,38 @@ def _said(study: Study, setting: Setting) -> str:
     found = [entry for entry in study.entries if study.of(setting, entry)]
     if not found:
         return "no finished run."
-    words = []
-    for name in ("coverage", "skill_coverage", "distinctness"):
-        of = {entry: study.values(setting, entry, name) for entry in found}
-        best = max(found, key=lambda entry: mean(of[entry] or [0.0]))
-        unit = "" if name == "distinctness" else " %"
-        words.append(f"highest {name.replace('_', ' ')} {mean_std(of[best], digits(name))}{unit} ({best.title})")
+    words = [f"highest {_named(name)} {_highest(study, setting, found, name)}" for name in NUMBERS]
     if len({entry.method for entry in found}) == 1:
         return f"{', '.join(words)}. There is no other method to compare with."
     best = best_entry(study, setting)
-    ending = "no method's is" if best is None else f"that of {best.title} is"
-    return f"{', '.join(words)}. Of coverage, {ending} significantly above all others'."
+    sure = "no method's is" if best is None else f"that of {best.title} is"
+    words = f"{', '.join(words)}. Of coverage, {sure} significantly above all others'."
+    return f"{words} {_verdict(study, setting, found)}"
+
+
+def _verdict(study: Study, setting: Setting, found: list[Entry]) -> str:
+    """Whether LEADS as it ships is the best of all methods and controls on average, and if not, who is."""
+    leads = Entry("leads")
+    if leads not in found:
+        return "LEADS is missing."
+    words = []
+    for name in JUDGED:
+        ours = mean(study.values(setting, leads, name) or [0.0])
+        above = [entry for entry in found if mean(study.values(setting, entry, name) or [0.0]) > ours]
+        if not above:
+            words.append(f"LEADS has the highest {_named(name)}.")
+        else:
+            theirs = _highest(study, setting, above, name)
+            words.append(f"LEADS does not have the highest {_named(name)}: {theirs}, LEADS {ours:.{digits(name)}f}.")
+    return " ".join(words)
+
+
+def _highest(study: Study, setting: Setting, among: list[Entry], name: str) -> str:
+    of = {entry: study.values(setting, entry, name) for entry in among}
+    best = max(among, key=lambda entry: mean(of[entry] or [0.0]))
+    unit = "" if name == "distinctness" else " %"
+    return f"{mean_std(of[best], digits(name))}{unit} ({best.title})"
+
+
+def _named(name: str) -> str:
+    return _title(name).replace(" %", "")
