@@ -67,7 +67,7 @@ def test_best_and_median_seeds(study):
 
 def test_table_1_has_the_papers_numbers_beside_ours_and_n_in_every_cell(tables):
     leads, rnd = row(tables["table1"], "LEADS"), row(tables["table1"], "RND")
-    assert leads["maze-u: paper"] == Cell("96.0 ± 6.1 (n = 5)", (96.0, 6.1, 5), bold=True)
+    assert leads["maze-u: paper"] == Cell("96.0 ± 6.1 (n = 5)", (96.0, 6.1, 5, 1), bold=True)
     ours = [100 * x / 91 for x in (88, 90, 91)]
     assert leads["maze-u: ours"].text == f"{statistics.mean(ours):.1f} ± {statistics.stdev(ours):.1f} (n = 3)"
     assert leads["maze-u: ours"].bold and leads["maze-u, 300k samples: ours"].text == "100.0 (n = 1)"
@@ -110,7 +110,7 @@ def test_all_numbers_are_there_with_what_is_missing(tables):
 def test_tests_are_welchs(tables):
     cell = row(tables["tests"], "maze-u", "LEADS", "METRA")["coverage %"]
     expected = scipy.stats.ttest_ind([88, 90, 91], [56, 60, 62], equal_var=False).pvalue
-    assert cell.values == pytest.approx((expected, 3, 3)) and cell.text.startswith("above, p = ")
+    assert cell.values == pytest.approx((expected, 269 / 3 - 178 / 3, 3, 3)) and cell.text.startswith("above, p = ")
     pairs = [tuple(cell.text for cell in cells[:3]) for cells in tables["tests"].rows]
     assert ("maze-u", "LEADS", "control (noise white)") in pairs and len(set(pairs)) == len(pairs)
 
@@ -122,10 +122,10 @@ def test_words_of_a_test():
     assert mean_std([], 1) == "missing" and mean_std([2.0], 1) == "2.0" and mean_std([1.0, 3.0], 2) == "2.00 ± 1.41"
 
 
-def test_aggregates_say_over_how_many_tasks_and_runs(tables):
+def test_aggregates_say_over_how_many_settings_and_runs(tables):
     leads, metra = (row(tables["aggregate_coverage"], name) for name in ("LEADS", "METRA"))
-    assert leads["tasks"].text == "4 of 4" and leads["runs"].values == (10,)
-    assert metra["tasks"].text == "2 of 4" and metra["runs"].values == (6,)
+    assert leads["settings"].text == "3 of 3" and leads["runs"].values == (9,)
+    assert metra["settings"].text == "2 of 3" and metra["runs"].values == (6,)
     better = metra["probability that LEADS is better [95% interval]"]
     assert better.values == (1, 1, 1), "every run is"
     iqm = metra["interquartile mean [95% interval]"]
@@ -148,18 +148,40 @@ def test_headline_says_who_is_best_and_whether_that_is_sure(study):
     assert "no other method to compare with" in lines["maze-u, 300k samples"]
 
 
-def test_headline_says_plainly_where_leads_is_not_the_best(write_run, tmp_path):
+def test_headline_says_plainly_where_leads_is_the_best_and_where_not(write_run, tmp_path):
     for seed in (0, 1):
-        write_run(tmp_path, "maze-u", "leads", seed, 80)
-        write_run(tmp_path, "maze-u", "metra", seed, 90 + 2 * seed)
-    lost = headline(read_study(tmp_path))["maze-u"]
-    assert "does not have the highest fine coverage: 81.9 ± 1.3 % (METRA), LEADS 72.0." in lost
-    assert "does not have the highest skill coverage times distinctness: 22.8 ± 0.4 % (METRA), LEADS 20.0." in lost
-    for seed in (0, 1):
-        write_run(tmp_path, "maze-easy", "leads", seed, 92)
-        write_run(tmp_path, "maze-easy", "metra", seed, 90)
-    won = headline(read_study(tmp_path))["maze-easy"]
-    assert won.endswith("LEADS has the highest fine coverage. LEADS has the highest skill coverage times distinctness.")
+        for task, leads, metra in (("maze-u", 80, 90 + 2 * seed), ("maze-easy", 92, 90), ("maze-hard", 90, 90)):
+            write_run(tmp_path, task, "leads", seed, leads)
+            write_run(tmp_path, task, "metra", seed, metra)
+    lines = headline(read_study(tmp_path))
+    assert "highest fine coverage 81.9 ± 1.3 % (METRA)" in lines["maze-u"]
+    assert "highest skill coverage times distinctness 22.8 ± 0.4 % (METRA)" in lines["maze-u"]
+    assert "highest skill coverage times distinctness 23.0 ± 0.0 % (LEADS)" in lines["maze-easy"]
+    assert "highest fine coverage 81.0 ± 0.0 % (LEADS and METRA)" in lines["maze-hard"], "a tie"
+    assert "Without runs: RND, DIAYN, SMM, NGU, LSD, CSD, control." in lines["maze-hard"]
+    overall = lines["Is LEADS the best?"]
+    assert "highest fine coverage in 2 of 3 settings (not in maze-u)" in overall
+    assert "highest skill coverage times distinctness in 2 of 3 settings (not in maze-u)" in overall
+    assert "without runs: fetch-reach, finger, fetch-slide" in overall
+
+
+def test_single_runs_are_not_tested_and_have_no_interval(write_run, tmp_path):
+    for method, coverage in (("leads", 90), ("metra", 60)):
+        write_run(tmp_path, "maze-u", method, 0, coverage)
+    study = read_study(tmp_path)
+    assert "no test can be made" in headline(study)["maze-u"]
+    aggregate = next(table for table in study_tables(study) if table.name == "aggregate_coverage")
+    assert row(aggregate, "LEADS")["interquartile mean [95% interval]"].text == "1.000"
+
+
+def test_of_several_variants_ahead_of_other_methods_the_highest_is_bold(write_run, tmp_path):
+    for seed, off in enumerate((0, 1)):
+        write_run(tmp_path, "maze-u", "leads", seed, 80 + off)
+        write_run(tmp_path, "maze-u", "leads", seed, 95 + off, noise="white")
+        write_run(tmp_path, "maze-u", "metra", seed, 60 + off)
+    study = read_study(tmp_path)
+    best = best_entry(study, study.settings[0])
+    assert best is not None and best.title == "LEADS (noise white)"
 
 
 def test_far_reaching_and_distinct_are_multiplied_run_by_run(study, tables):

@@ -46,7 +46,12 @@ def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
 def settings(method: str, task: Task) -> dict[str, Any]:
     """The fields of a method whose defaults are others on this task (settings.toml)."""
     of = _all_settings().get(method, {})
-    return (of.get("simulated", {}) if task.step is None else {}) | of.get(task.name, {})
+    return (simulated_settings(method) if task.step is None else {}) | of.get(task.name, {})
+
+
+def simulated_settings(method: str) -> dict[str, Any]:
+    """Of these, the ones of every task that is stepped on the host."""
+    return _all_settings().get(method, {}).get("simulated", {})
 
 
 def make_method(name: str, config: Any, task: Task) -> Method:

@@ -12,13 +12,22 @@ from leads.agent import Agent, load
 from leads.errors import UserError
 from leads.methods.leads import Leads
 from leads.report import style
-from leads.report.figures import BAND, GAP, draw_paths, known_points, metrics_of, scaled_measure, scaled_uncertainty
+from leads.report.figures import (
+    BAND,
+    GAP,
+    draw_paths,
+    known_points,
+    metrics_of,
+    scaled_measure,
+    scaled_uncertainty,
+    told,
+)
 from leads.report.planes import Plane, feature_name
 from leads.report.study import Result, Study, task_of
 from leads.tasks.task import Task
 from leads.training import checkpoint
 from leads.training.evaluation import EVALUATION_EPISODES
-from leads.training.snapshots import Snapshot, boxed, snapshot, snapshots
+from leads.training.snapshots import Snapshot, boxed, snapshot
 
 SIDE = 2.6
 """Inches of a panel."""
@@ -92,7 +101,7 @@ def exhibits(study: Study) -> Iterator[Exhibit]:
 
 
 def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
-    remembered, maps, task = snapshots(result.run), None, task_of(result.config)
+    remembered, maps, task = result.snapshots, None, task_of(result.config)
     chosen, learns_maps = best or median, result.entry.method == "leads"
     agent = _agent(result) if chosen and task is not None and (learns_maps or not remembered) else None
     if agent is not None:
@@ -151,6 +160,4 @@ def skills_figure(shown: list[Exhibit]) -> Figure:
 
 
 def _title(result: Result) -> str:
-    numbers = result.numbers
-    known = f"coverage {numbers['coverage']:.0f} %, skills {numbers['skill_coverage']:.0f} %"
-    return f"{result.entry.title}, seed {result.seed}\n{known}, distinctness {numbers['distinctness']:.2f}"
+    return f"{result.entry.title}, seed {result.seed}\n{told(result.numbers)}"

@@ -1,11 +1,13 @@
 """All runs below a directory, and who is compared with whom: the same task, options and samples, method by method."""
 
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
 from itertools import count
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ import numpy as np
 
 from leads.errors import UserError
 from leads.fields import defaults
-from leads.methods import METHODS, config_class, settings
+from leads.methods import METHODS, config_class, settings, simulated_settings
 from leads.report.style import short
 from leads.tasks import TASKS
 from leads.tasks.task import Task
 from leads.training.run import Run, RunConfig
+from leads.training.snapshots import Snapshot, snapshots
 
 PAPER: dict[str, Any] = json.loads(resources.files("leads.report").joinpath("paper.json").read_text())
 PAPER_RUNS = 5
@@ -27,8 +30,11 @@ NUMBERS = ("coverage", "coverage_fine", "skill_coverage", "distinctness")
 BOTH = "skill_coverage x distinctness"
 """Far-reaching and distinct at once, run by run."""
 NAMES = {"random": "control"}
+COST = ("cpu_seconds", "wall_seconds", "peak_rss_mb")
 SPELT_OUT = 3
 """Fields of a variant that its title has room for."""
+SHORT = 40
+"""Letters of options that the title of a setting has room for."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,10 @@ class Result:
     config: RunConfig
     numbers: dict[str, Any]
     """Its summary; of an unfinished run, the last line of its metrics, if there is one."""
+    metrics: list[dict[str, Any]]
+    """A line an epoch."""
+    snapshots: list[Snapshot]
+    """Its skills on the way; runs of older versions have none."""
 
     @property
     def seed(self) -> int:
@@ -102,11 +112,6 @@ class Result:
             return self.numbers.get(name)
         reached, apart = self.numbers.get("skill_coverage"), self.numbers.get("distinctness")
         return None if reached is None or apart is None else reached * apart
-
-    @cached_property
-    def metrics(self) -> list[dict[str, Any]]:
-        """A line an epoch, read once."""
-        return self.run.metrics()
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,12 @@ class Study:
         """The settings that an entry has finished runs of."""
         return [setting for setting in self.settings if self.of(setting, entry)]
 
+    @cached_property
+    def contested(self) -> list[Setting]:
+        """The settings that at least two methods have finished runs of: alone, anybody is the best."""
+        methods = lambda setting: {result.entry.method for result in self.results if result.setting == setting}
+        return [setting for setting in self.settings if len(methods(setting)) > 1]
+
     def missing(self, setting: Setting, entry: Entry) -> list[int]:
         """Seeds that some run in this setting has and the entry has not finished."""
         everyone = {r.seed for r in (*self.results, *self.unfinished) if r.setting == setting}
@@ -182,19 +193,17 @@ def read_study(directory: Path) -> Study:
     """All runs below a directory; what cannot be used is left out, and named."""
     results: dict[tuple[Setting, Entry, int], Result] = {}
     unfinished, left_out, titles = [], [], {}
-    for path in sorted(directory.rglob("config.json")):
-        run = Run.open(path.parent)
+    for path in _run_directories(directory):
         try:
-            result = _result(run)
-        except (UserError, ValueError) as error:
-            left_out.append(f"{run.directory} cannot be read: {error}")
+            result = _result(Run.open(path), titles)
+        except (UserError, ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            left_out.append(f"{path} cannot be read: {error}")
             continue
-        result = replace(result, setting=_titled(result.setting, titles))
         key = result.setting, result.entry, result.seed
-        if not (run.directory / "summary.json").exists():
+        if not (path / "summary.json").exists():
             unfinished.append(result)
         elif key in results:
-            left_out.append(f"{run.directory} repeats {results[key].run.directory}")
+            left_out.append(f"{path} repeats {results[key].run.directory}")
         else:
             results[key] = result
     if not results:
@@ -202,39 +211,85 @@ def read_study(directory: Path) -> Study:
     return Study(list(results.values()), unfinished, left_out)
 
 
-def _result(run: Run) -> Result:
+def _run_directories(directory: Path) -> Iterator[Path]:
+    """Those with a config.json, also behind links, each once."""
+    known = set()
+    for path, below, files in os.walk(directory, followlinks=True):
+        real = os.path.realpath(path)
+        if real in known:
+            below.clear()
+            continue
+        known.add(real)
+        below.sort()
+        if "config.json" in files:
+            yield Path(path)
+
+
+def _result(run: Run, titles: dict[str, Setting]) -> Result:
+    """A run with all that a report needs of it, which may be damaged."""
     config = run.config()
     finished = (run.directory / "summary.json").exists()
-    metrics = [] if finished else run.metrics()
+    metrics = run.metrics()
     numbers = run.summary() if finished else (metrics[-1] if metrics else {"samples": 0})
-    return Result(run, _setting(config), _entry(config), config, numbers)
+    if finished:
+        _check(numbers, metrics)
+    setting = _titled(_setting(config), titles)
+    return Result(run, setting, _entry(config), config, numbers, metrics, snapshots(run))
+
+
+def _check(summary: dict[str, Any], metrics: list[dict[str, Any]]) -> None:
+    """Refuses a finished run that lacks numbers or part of its log."""
+    for name in ("samples", "coverage", "coverage_fine", *COST):
+        if not isfinite(summary[name]):
+            raise ValueError(f"{name} is {summary[name]}")
+    if not all(name in line for line in (summary, *metrics) for name in NUMBERS):
+        raise ValueError("its metrics lack numbers")
+    last = metrics[-1]["samples"] if metrics else 0
+    if last < summary["samples"]:
+        raise ValueError(f"its metrics end at {last:,} of {summary['samples']:,} samples")
 
 
 def _setting(config: RunConfig) -> Setting:
+    """A maze is what is in its file, wherever the file is."""
     options = json.dumps(config.options, sort_keys=True)
-    title = Path(config.task).stem if config.task.startswith("maze:") else config.task
+    own_maze = config.task.startswith("maze:")
+    title = Path(config.task.removeprefix("maze:")).stem if own_maze else config.task
     if config.options.get("on_wall") == "stop":
         title += ", walls stop"
     if config.samples != PAPER["budgets_samples"].get(config.task):
         title += f", {short(config.samples)} samples"
-    return Setting(config.task, options, config.samples, title)
+    return Setting("maze:" if own_maze else config.task, options, config.samples, title)
 
 
 def _titled(setting: Setting, titles: dict[str, Setting]) -> Setting:
     """The setting with a title that is its own: two files may hold mazes of one name."""
-    for number in count(1):
-        title = setting.title if number == 1 else f"{setting.title} ({number})"
+    for title in _titles(setting, titles):
         if titles.setdefault(title, setting) == setting:
             return replace(setting, title=title)
     raise AssertionError("there are always more titles")
 
 
+def _titles(setting: Setting, titles: dict[str, Setting]) -> Iterator[str]:
+    """Its name, with what is different from the other setting of the name, or with a number."""
+    yield from (title for title, other in titles.items() if other == setting)
+    yield setting.title
+    ours, theirs = json.loads(setting.options), json.loads(titles[setting.title].options)
+    changed = ", ".join(f"{name} {_plain(value)}" for name, value in ours.items() if theirs.get(name) != value)
+    if 0 < len(changed) <= SHORT:
+        yield f"{setting.title}, {changed}"
+    yield from (f"{setting.title} ({number})" for number in count(2))
+
+
 def _entry(config: RunConfig) -> Entry:
-    of = config_class(config.method)
-    task = task_of(config)
-    usual = defaults(of) | ({} if task is None else settings(config.method, task))
-    changed = {name: value for name, value in config.fields.items() if json.dumps(value) != json.dumps(usual.get(name))}
-    return Entry(config.method, json.dumps(changed, sort_keys=True))
+    """A task that cannot be made here may have been stepped by JAX or on the host: the nearer settings are meant."""
+    task, usual = task_of(config), defaults(config_class(config.method))
+    shipped = [{}, simulated_settings(config.method)] if task is None else [settings(config.method, task)]
+    changes = [_changed(config.fields, usual | of) for of in shipped]
+    return Entry(config.method, json.dumps(min(changes, key=len), sort_keys=True))
+
+
+def _changed(fields: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if json.dumps(value) != json.dumps(usual.get(name))}
 
 
 def task_of(config: RunConfig) -> Task | None:

@@ -1,10 +1,23 @@
 """The tables of a study: Table 1 beside the paper's, all numbers, tests between methods, aggregates, cost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import mean
 
-from leads.report.statistics import CONFIDENCE, SIGNIFICANT, improvement, interval, iqm, welch, welch_of_published
-from leads.report.study import BOTH, NUMBERS, PAPER_RUNS, Entry, Setting, Study
+import numpy as np
+
+from leads.methods import METHODS
+from leads.report.statistics import (
+    CONFIDENCE,
+    SIGNIFICANT,
+    Scores,
+    improvement,
+    interval,
+    iqm,
+    welch,
+    welch_of_published,
+)
+from leads.report.study import BOTH, NUMBERS, PAPER, PAPER_RUNS, Entry, Setting, Study
 from leads.report.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, mean_std, number, word
 
 TITLES = {
@@ -37,19 +50,29 @@ def digits(name: str) -> int:
 def table_1(study: Study) -> Table:
     """The paper's Table 1 with ours beside it."""
     columns, rows = [Column("method")], [[word(entry.title)] for entry in study.entries]
+    parts = (*MEAN_PARTS, "bold")
     for setting in study.settings:
-        columns += [Column(f"{setting.paper_title}: paper", MEAN_PARTS), Column(f"{setting.title}: ours", MEAN_PARTS)]
         published, best = published_best(setting), best_entry(study, setting)
+        paper = Column(f"{setting.paper_title}: paper", parts)
+        if paper not in columns:
+            columns.append(paper)
+            for entry, row in zip(study.entries, rows, strict=True):
+                numbers = None if entry.fields else setting.published.get(entry.method)
+                row.append(_with_rule(_published_cell(numbers, entry.method == published)))
+        columns.append(Column(f"{setting.title}: ours", parts))
         for entry, row in zip(study.entries, rows, strict=True):
-            numbers = None if entry.fields else setting.published.get(entry.method)
-            row.append(_published_cell(numbers, entry.method == published))
-            row.append(mean_cell(study.relative(setting, entry), 1, entry == best))
+            row.append(_with_rule(mean_cell(study.relative(setting, entry), 1, entry == best)))
     note = (
         "Relative coverage in percent of the largest of any run on the task: mean ± standard deviation (the paper's of "
         f"the population, ours of the sample). Bold: above every other method with p < {SIGNIFICANT:g} (Welch's test), "
         "in our runs also above the controls."
     )
     return Table("table1", "Table 1, final coverage", note, columns, rows)
+
+
+def _with_rule(cell: Cell) -> Cell:
+    """With a number that says whether it is bold."""
+    return replace(cell, values=(*cell.values, int(cell.bold))) if cell.values else cell
 
 
 def _published_cell(numbers: Sequence[float] | None, bold: bool) -> Cell:
@@ -59,13 +82,14 @@ def _published_cell(numbers: Sequence[float] | None, bold: bool) -> Cell:
 
 
 def best_entry(study: Study, setting: Setting) -> Entry | None:
-    """The one entry that is significantly above every other method's, if there are others and there is one."""
+    """The entry that is significantly above all of every other method; if several of one method are, the highest."""
     scored = {entry: study.values(setting, entry, "coverage") for entry in study.entries if study.of(setting, entry)}
+    ahead = []
     for entry, ours in scored.items():
         others = [theirs for other, theirs in scored.items() if other.method != entry.method]
         if others and all(mean(ours) > mean(theirs) and _significant(welch(ours, theirs)) for theirs in others):
-            return entry
-    return None
+            ahead.append(entry)
+    return max(ahead, key=lambda entry: mean(scored[entry]), default=None)
 
 
 def published_best(setting: Setting) -> str | None:
@@ -126,7 +150,7 @@ def tests(study: Study) -> Table:
         Column("task"),
         Column("method"),
         Column("against"),
-        *(Column(_title(n), ("p", "n", "n of the other")) for n in IN_TABLES),
+        *(Column(_title(n), ("p", "difference", "n", "n of the other")) for n in IN_TABLES),
     ]
     note = (
         "Welch's two-sided t-test: LEADS against every other, and the highest coverage against the next two. Missing: "
@@ -138,26 +162,22 @@ def tests(study: Study) -> Table:
 def _test_cell(study: Study, setting: Setting, ours: Entry, theirs: Entry, name: str) -> Cell:
     a, b = study.values(setting, ours, name), study.values(setting, theirs, name)
     p = welch(a, b)
-    return (
-        Cell(compared(a, b)) if p is None else Cell(f"{compared(a, b)} (n = {len(a)}, {len(b)})", (p, len(a), len(b)))
-    )
+    if p is None:
+        return Cell(compared(a, b))
+    return Cell(f"{compared(a, b)} (n = {len(a)}, {len(b)})", (p, mean(a) - mean(b), len(a), len(b)))
 
 
 def aggregate(study: Study, name: str) -> Table:
-    """Over tasks: interquartile means, and how probably LEADS is better."""
+    """Over settings: interquartile means, and how probably LEADS is better."""
     rows, leads = [], Entry("leads")
-    everything = [setting for setting in study.settings if any(study.of(setting, entry) for entry in study.entries)]
     for entry in study.entries:
-        among = study.covered(entry)
+        among = [setting for setting in study.contested if study.of(setting, entry)]
         scores = study.scores(entry, name, among)
-        row = [word(entry.title), number(len(among), f"{len(among)} of {len(everything)}")]
+        row = [word(entry.title), number(len(among), f"{len(among)} of {len(study.contested)}")]
         row.append(number(n := sum(map(len, scores)), str(n)))
         if scores:
             means = [float(of.mean()) for of in scores]
-            row += [
-                _interval_cell(float(iqm(scores)), *interval(iqm, scores)),
-                Cell(f"{mean(means):.3f}", (mean(means),)),
-            ]
+            row += [_interval_cell(iqm, scores), Cell(f"{mean(means):.3f}", (mean(means),))]
         else:
             row += [Cell("missing"), Cell("missing")]
         common = [setting for setting in among if study.of(setting, leads)]
@@ -165,25 +185,32 @@ def aggregate(study: Study, name: str) -> Table:
             row.append(Cell("-"))
         elif common:
             both = study.scores(leads, name, common), study.scores(entry, name, common)
-            row.append(_interval_cell(float(improvement(*both)), *interval(improvement, *both)))
+            row.append(_interval_cell(improvement, *both))
         else:
             row.append(Cell("missing"))
         rows.append(row)
     parts = ("", "low", "high")
     columns = [
-        *(Column("method"), Column("tasks"), Column("runs")),
+        *(Column("method"), Column("settings"), Column("runs")),
         *(Column(f"interquartile mean [{INTERVAL}]", parts), Column("mean")),
         Column(f"probability that LEADS is better [{INTERVAL}]", parts),
     ]
     note = (
-        f"Of relative {name.replace('_', ' ')}, from 0 to 1. Intervals by the stratified bootstrap over runs. Methods "
-        "with runs on different tasks cannot be compared by their means; the probability is over tasks that both have."
+        f"Of relative {name.replace('_', ' ')}, from 0 to 1, in settings (a task with its options and samples) that at "
+        "least two methods have runs of. The interquartile mean is over all runs, the mean over settings. Intervals by "
+        "the stratified bootstrap over runs, if there are two or more in every setting. Methods with runs in different "
+        "settings cannot be compared by their means; the probability is over settings that both have."
     )
-    return Table(f"aggregate_{name}", f"Over all tasks, {name.replace('_', ' ')}", note, columns, rows)
+    return Table(f"aggregate_{name}", f"Over all settings, {name.replace('_', ' ')}", note, columns, rows)
 
 
-def _interval_cell(value: float, low: float, high: float) -> Cell:
-    return Cell(f"{value:.3f} [{low:.3f}, {high:.3f}]", (value, float(low), float(high)))
+def _interval_cell(statistic: Callable[..., np.ndarray], *methods: Scores) -> Cell:
+    """With its interval, which single runs do not have."""
+    value = float(statistic(*methods))
+    if min(len(runs) for scores in methods for runs in scores) < 2:
+        return Cell(f"{value:.3f}", (value,))
+    low, high = map(float, interval(statistic, *methods))
+    return Cell(f"{value:.3f} [{low:.3f}, {high:.3f}]", (value, low, high))
 
 
 def cost(study: Study) -> Table:
@@ -212,45 +239,58 @@ def cost(study: Study) -> Table:
 
 
 def headline(study: Study) -> dict[str, str]:
-    """What the study says, a few sentences a task."""
-    return {setting.title: _said(study, setting) for setting in study.settings}
+    """What the study says: whether LEADS is ahead, and a few sentences a setting."""
+    said = {setting.title: _said(study, setting) for setting in study.settings}
+    return {"Is LEADS the best?": _overall(study)} | said
+
+
+def _overall(study: Study) -> str:
+    """In how many settings LEADS as it ships has the highest mean of what it is judged by."""
+    here = [setting for setting in study.contested if study.of(setting, Entry("leads"))]
+    words = []
+    for name in JUDGED:
+        lost = [setting.title for setting in here if Entry("leads") not in _highest(study, setting, name)]
+        but = f" (not in {'; '.join(lost)})" if lost else ""
+        words.append(f"highest {_named(name)} in {len(here) - len(lost)} of {len(here)} settings{but}")
+    unseen = [task for task in PAPER["budgets_samples"] if task not in {setting.task for setting in study.settings}]
+    without = f" Tasks of the paper without runs: {', '.join(unseen)}." if unseen else ""
+    return f"{', '.join(words)}, of those with other methods.{without}"
 
 
 def _said(study: Study, setting: Setting) -> str:
-    found = [entry for entry in study.entries if study.of(setting, entry)]
+    found = {entry.method for entry in study.entries if study.of(setting, entry)}
     if not found:
         return "no finished run."
-    words = [f"highest {_named(name)} {_highest(study, setting, found, name)}" for name in NUMBERS]
-    if len({entry.method for entry in found}) == 1:
-        return f"{', '.join(words)}. There is no other method to compare with."
+    words = ", ".join(f"highest {_named(name)} {_with_holders(study, setting, name)}" for name in IN_TABLES)
+    if len(found) == 1:
+        return f"{words}. There is no other method to compare with."
+    missing = [Entry(method).title for method in METHODS if method not in found]
+    without = f" Without runs: {', '.join(missing)}." if missing else ""
+    return f"{words}. {_surely(study, setting)}{without}"
+
+
+def _surely(study: Study, setting: Setting) -> str:
+    runs = [study.of(setting, entry) for entry in study.entries]
+    if any(len(of) == 1 for of in runs):
+        return "Of coverage, no test can be made: some methods have one run only."
     best = best_entry(study, setting)
-    sure = "no method's is" if best is None else f"that of {best.title} is"
-    words = f"{', '.join(words)}. Of coverage, {sure} significantly above all others'."
-    return f"{words} {_verdict(study, setting, found)}"
+    whose = "no method's is" if best is None else f"that of {best.title} is"
+    return f"Of coverage, {whose} significantly above all other methods'."
 
 
-def _verdict(study: Study, setting: Setting, found: list[Entry]) -> str:
-    """Whether LEADS as it ships is the best of all methods and controls on average, and if not, who is."""
-    leads = Entry("leads")
-    if leads not in found:
-        return "LEADS is missing."
-    words = []
-    for name in JUDGED:
-        ours = mean(study.values(setting, leads, name) or [0.0])
-        above = [entry for entry in found if mean(study.values(setting, entry, name) or [0.0]) > ours]
-        if not above:
-            words.append(f"LEADS has the highest {_named(name)}.")
-        else:
-            theirs = _highest(study, setting, above, name)
-            words.append(f"LEADS does not have the highest {_named(name)}: {theirs}, LEADS {ours:.{digits(name)}f}.")
-    return " ".join(words)
-
-
-def _highest(study: Study, setting: Setting, among: list[Entry], name: str) -> str:
-    of = {entry: study.values(setting, entry, name) for entry in among}
-    best = max(among, key=lambda entry: mean(of[entry] or [0.0]))
+def _with_holders(study: Study, setting: Setting, name: str) -> str:
+    holders = _highest(study, setting, name)
+    if not holders:
+        return "unknown"
     unit = "" if name == "distinctness" else " %"
-    return f"{mean_std(of[best], digits(name))}{unit} ({best.title})"
+    titles = " and ".join(entry.title for entry in holders)
+    return f"{mean_std(study.values(setting, holders[0], name), digits(name))}{unit} ({titles})"
+
+
+def _highest(study: Study, setting: Setting, name: str) -> list[Entry]:
+    """All with the highest mean."""
+    means = {entry: mean(of) for entry in study.entries if (of := study.values(setting, entry, name))}
+    return [entry for entry, value in means.items() if value == max(means.values())]
 
 
 def _named(name: str) -> str:

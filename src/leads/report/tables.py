@@ -45,7 +45,8 @@ class Table:
     def markdown(self) -> str:
         bold = lambda cell: f"**{cell.text}**" if cell.bold else cell.text
         body = [[bold(cell).replace("|", "\\|") for cell in row] for row in self.rows]
-        return f"**{self.title}.** {self.note}\n\n{markdown([column.title for column in self.columns], body)}\n"
+        head = [column.title.replace("|", "\\|") for column in self.columns]
+        return f"**{self.title}.** {self.note}\n\n{markdown(head, body)}\n"
 
     def latex(self) -> str:
         """For the packages booktabs and graphicx."""
@@ -146,7 +147,7 @@ def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 def _values(column: Column, cell: Cell) -> list[float | str | None]:
     wanted = len(column.parts or ("",))
-    values = [round(value, 6) if isinstance(value, float) else value for value in cell.values[:wanted]]
+    values = [float(f"{value:.6g}") if isinstance(value, float) else value for value in cell.values[:wanted]]
     return values + [None] * (wanted - len(values))
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 
 from leads.report import style
@@ -32,9 +33,17 @@ def write_report(directory: Path, out: Path) -> Iterator[str]:
 
 def _skills(study: Study, shown: list[Exhibit], out: Path) -> Iterator[str]:
     """The skills of every method's best and median seed, a figure a setting; a single feature has no plane."""
-    for setting in study.settings:
+    for setting, name in zip(study.settings, file_names([setting.title for setting in study.settings]), strict=True):
         for which in ("best", "median"):
             chosen = [exhibit for exhibit in shown if exhibit.result.setting == setting and getattr(exhibit, which)]
             if chosen and len(chosen[0].view.names) > 1:
-                name = re.sub(r"[^a-z0-9]+", "-", setting.title.lower()).strip("-")
                 yield f"figure {style.save(skills_figure(chosen), out, f'skills_{which}_{name}')}"
+
+
+def file_names(titles: list[str]) -> list[str]:
+    """Titles as names of files, each of its own."""
+    names: list[str] = []
+    for title in titles:
+        plain = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+        names.append(next(name for name in chain([plain], (f"{plain}_{i}" for i in count(2))) if name not in names))
+    return names
