@@ -3,8 +3,9 @@
     leads benchmark paper --out runs/paper
     python benchmarks/collect.py runs/paper
 
-Directories are TASK/METHOD[-VARIANT]/seed-N, as `leads benchmark` makes them. What the tables have of the same run
-with no more samples is replaced; the rest stays. The published tables are of the suites paper, noises, ablation, slide.
+Directories are TASK/METHOD[-VARIANT]/seed-N, as `leads benchmark` makes them. What the tables have of the same run is
+replaced, unless it went on for clearly longer. Whatever is not taken is named. The published tables are of the suites
+paper, noises, ablation and slide.
 """
 
 import argparse
@@ -13,7 +14,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from leads.training.run import Run
+from leads.errors import UserError
+from leads.report.study import Result, read_study
 
 RESULTS = Path(__file__).parent / "results"
 RUN = ["method", "variant", "task", "on_wall", "seed"]
@@ -23,17 +25,28 @@ COLUMNS = [*RUN, *NUMBERS, "reach", "cpu_seconds", "wall_seconds", "peak_rss_mb"
 CURVE_COLUMNS = [*RUN, *NUMBERS]
 POINTS = 50
 """Points kept of a run's curve."""
+SHORTER = 0.9
+"""A run with less than this share of the samples of another is shorter; epochs end a little later or sooner."""
 
 Rows = list[dict[str, Any]]
 
 
-def collected(directory: Path, commit: str) -> tuple[Rows, dict[str, Any]]:
+def collected(result: Result, commit: str) -> tuple[Rows, dict[str, Any]]:
     """(curve, row) of a run."""
-    run = Run.open(directory)
-    row = run.summary() | {"variant": directory.parent.name.partition("-")[2], "commit": commit}
-    metrics = run.metrics()
-    every = max(len(metrics) // POINTS, 1)
-    return [row | line for line in (*metrics[:-1:every], metrics[-1])], row
+    row = result.numbers | {"variant": variant(result), "commit": commit}
+    every = max(len(result.metrics) // POINTS, 1)
+    return [row | line for line in (*result.metrics[:-1:every], result.metrics[-1])], row
+
+
+def variant(result: Result) -> str:
+    """What its directory is called after, if it is one of a benchmark's; runs of other settings need a variant."""
+    directory, config = result.run.directory, result.config
+    method, _, name = directory.parent.name.partition("-")
+    if (method, directory.name) != (config.method, f"seed-{config.seed}"):
+        raise UserError("its directory is not METHOD[-VARIANT]/seed-N")
+    if result.entry.fields and not name:
+        raise UserError(f"it is not as the method ships ({result.entry.title}), and no variant")
+    return name
 
 
 def rows(path: Path) -> Rows:
@@ -69,17 +82,24 @@ def main() -> None:
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
     parser.add_argument("--commit", default=head(), help="of the code that made the runs (default: this)")
     arguments = parser.parse_args()
-    finished = [path.parent for below in arguments.directories for path in sorted(below.rglob("summary.json"))]
     known = {key(row): int(row["samples"]) for row in rows(RESULTS / "runs.csv")}
     new: dict[tuple[str, ...], tuple[Rows, dict[str, Any]]] = {}
-    for directory in finished:
-        curve, row = collected(directory, arguments.commit)
-        if row["samples"] >= known.get(key(row), 0):
+    for study in map(read_study, arguments.directories):
+        for line in study.left_out:
+            print(line)
+        for result in study.results:
+            try:
+                curve, row = collected(result, arguments.commit)
+                if row["samples"] < SHORTER * known.get(key(row), 0):
+                    raise UserError(f"the tables have it with {known[key(row)]:,} samples")
+            except UserError as error:
+                print(f"{result.run.directory} is not taken: {error}")
+                continue
             known[key(row)] = row["samples"]
             new[key(row)] = curve, row
     write(RESULTS / "curves.csv", CURVE_COLUMNS, [line for curve, _ in new.values() for line in curve])
     write(RESULTS / "runs.csv", COLUMNS, [row for _, row in new.values()])
-    print(f"{len(finished)} runs, {len(new)} of them new or longer")
+    print(f"{len(new)} runs taken")
 
 
 if __name__ == "__main__":

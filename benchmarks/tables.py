@@ -15,6 +15,7 @@ from leads.benchmark.suites import blocks
 from leads.report.study import PAPER
 from leads.report.study_tables import TITLES as NUMBERS
 from leads.report.study_tables import digits
+from leads.report.style import short
 from leads.report.tables import compared, markdown, mean_std
 
 ROOT = Path(__file__).parents[1]
@@ -98,9 +99,11 @@ def paper(runs: Rows, curves: Rows) -> str:
         cells = []
         for task in TASKS:
             mean, std = PAPER["coverage"][method][task]
-            ours = values(of(runs, (method, ""), task), "coverage")
+            done = of(runs, (method, ""), task)
+            ours = values(done, "coverage")
             below = ", below" if ours and statistics.mean(ours) < mean - std else ""
-            cells += [f"{mean:.1f} ± {std:.1f}", f"{mean_std(ours, 1)} (n = {len(ours)}{below})"]
+            after = f", {short(float(f'{min(int(row['samples']) for row in done):.2g}'))} samples" if done else ""
+            cells += [f"{mean:.1f} ± {std:.1f}", f"{mean_std(ours, 1)} (n = {len(ours)}{after}{below})"]
         body.append([title_of(method), *cells])
     return markdown(["method", *(f"{title}, {whose}" for title in TASKS.values() for whose in ("paper", "ours"))], body)
 
@@ -126,7 +129,9 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
         for method in BY_NOISE[noise]:
             ends = _at(of(curves, method, task), blocks("noises")[0].samples or 0)
             cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
-            cost = [float(row["cpu_seconds"]) / float(row["samples"]) * 1e5 for row in of(runs, method, task)]
+            seeds = {row["seed"] for row in ends}
+            done = [row for row in of(runs, method, task) if row["seed"] in seeds]
+            cost = [float(row["cpu_seconds"]) / float(row["samples"]) * 1e5 for row in done]
             both = mean_std(_both(ends), 1)
             body.append([title, title_of(method[0]), *cells, both, mean_std(cost, 0), str(len(ends))])
     return markdown(["maze", "method", *NUMBERS.values(), TIMES, "CPU s per 100,000 samples", "seeds"], body)
@@ -152,7 +157,7 @@ def best(runs: Rows, curves: Rows) -> str:
 def _first(found: dict[tuple[str, str], list[float]], ours: tuple[str, str]) -> str:
     """Who has the highest mean, and how LEADS compares with that."""
     means = {method: statistics.mean(numbers) for method, numbers in found.items() if numbers}
-    if ours not in means:
+    if len(means) < len(found):
         return "missing"
     first = max(means, key=lambda method: (means[method], method == ours))
     return (

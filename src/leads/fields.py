@@ -85,5 +85,5 @@ def _described(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(map(str, get_args(kind)))
     if get_origin(kind) is tuple:
-        return "numbers with commas between them"
+        return "a list of names" if get_args(kind)[0] is str else "numbers with commas between them"
     return {int: "a whole number", float: "a finite number"}.get(kind, str(kind))

@@ -93,6 +93,18 @@ def test_what_fails_is_tried_again_as_long_as_it_gets_further_and_then_reported(
     assert [engine.begun.count(name) for name in names] == [len(steady) + 1, TRIES, 1]
 
 
+def test_a_run_that_cannot_be_begun_is_reported_and_the_others_are_done(tmp_path):
+    file = suite(
+        tmp_path / "suite.toml", [0], 2_000, "[[runs]]\nmethods = ['random']\ntasks = ['maze-easy']\nseeds = [0]"
+    )
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "maze-easy").write_text("in the way")
+    stood = {s.job.name: s for s in benchmark(file, tmp_path / "out")}
+    assert stood["maze-u/random/seed-0"].state == "done"
+    failed = stood["maze-easy/random/seed-0"]
+    assert failed.state == "failed" and failed.reason.startswith("it cannot be begun: ")
+
+
 def test_a_benchmark_does_what_is_missing_and_nothing_else(tmp_path, capsys):
     out = tmp_path / "out"
     ends = benchmark(suite(tmp_path / "one.toml", [0], 2_000), out, processes=2)

@@ -56,5 +56,16 @@ def test_lines_of_runs_and_the_time_left(jobs, costs, monkeypatch, capsys):
     ]
 
 
+def test_a_run_that_goes_on_from_its_last_checkpoint_does_not_spoil_the_time_left(jobs, costs, monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    with BenchmarkProgress() as progress:
+        progress([Standing(jobs[0], "waiting", 190, 10.0)], costs)
+        progress([Standing(jobs[0], "running", 100, 10.0)], costs)
+        now = 40.0
+        progress([Standing(jobs[0], "running", 200, 20.0)], costs)
+    assert "0 of 1 runs done, 1 running, 5:20 left" in capsys.readouterr().out
+
+
 def test_costs_of_what_was_never_run_are_guessed(jobs):
     assert Costs().of(jobs[0]) == pytest.approx(COMPILING + 0.5)

@@ -57,6 +57,12 @@ BAD = {
     "not TOML": ("[[runs", "not TOML"),
     "no runs": ("", "made of"),
     "something else": (f"title = 'mine'\n[[runs]]\n{GOOD}", "made of"),
+    "runs of another kind": ("runs = [1]", "made of"),
+    "a number for a list": (
+        "[[runs]]\nmethods = 3\ntasks = ['maze-u']\nseeds = [0]",
+        "methods: 3 is not a list of names",
+    ),
+    "a maze of another kind": (f"[[runs]]\n{GOOD}options = {{ maze = {{ foo = 1 }} }}", "maze"),
     "no seeds": ("[[runs]]\nmethods = ['random']\ntasks = ['maze-u']", "seeds: is missing"),
     "unknown method": ("[[runs]]\nmethods = ['magic']\ntasks = ['maze-u']\nseeds = [0]", "magic"),
     "unknown task": ("[[runs]]\nmethods = ['random']\ntasks = ['moon']\nseeds = [0]", "moon"),

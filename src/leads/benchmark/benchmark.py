@@ -71,11 +71,15 @@ def _do(jobs: list[Job], out: Path, engine: Engine, report: Report) -> list[Stan
             costs.learn(s.job, out)
     report(list(stand.values()), costs)
     while any(s.state in ("waiting", "running") for s in stand.values()):
+        ended = []
         while engine.has_room() and (waiting := [s for s in stand.values() if s.state == "waiting"]):
             longest = max(waiting, key=costs.left).job
             stand[longest.name] = standing(longest, out, running=True)
-            engine.begin(longest)
-        ended = engine.ended(LOOK_EVERY)
+            try:
+                engine.begin(longest)
+            except OSError as error:
+                ended.append((longest, f"it cannot be begun: {error}"))
+        ended += engine.ended(LOOK_EVERY)
         for s in stand.values():
             if s.state == "running":
                 stand[s.job.name] = standing(s.job, out, running=True)

@@ -71,8 +71,8 @@ def _without_interrupts() -> Iterator[None]:
 
 def _reason(exit_code: int, log: Path) -> str:
     if exit_code < 0:
-        return f"its process was ended by {signal.Signals(-exit_code).name}"
-    lines = log.read_text().strip().splitlines() if exit_code and log.exists() else []
+        return f"its process was ended by signal {-exit_code}, {signal.strsignal(-exit_code)}"
+    lines = log.read_text(errors="replace").strip().splitlines() if exit_code and log.exists() else []
     return lines[-1] if lines else f"its process ended with exit code {exit_code}" if exit_code else ""
 
 

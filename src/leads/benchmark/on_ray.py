@@ -16,11 +16,12 @@ from leads.benchmark.suites import Job
 from leads.benchmark.work import work
 from leads.errors import UserError
 from leads.training import checkpoint
-from leads.training.run import Run
+from leads.training.run import LOGS, Run
 
 Files = dict[str, bytes]
 """Path below the run directory -> content."""
-LOGS = ("config.json", "metrics.jsonl", "timing.jsonl")
+CHANGING = ("config.json", *LOGS)
+"""Files that are sent with every checkpoint."""
 
 
 class OnRay:
@@ -34,12 +35,13 @@ class OnRay:
             raise UserError("engine: ray is not installed; install leads[ray]") from error
         try:
             _try(address)
-            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
         except (OSError, ValueError) as error:
             raise UserError(f"address: {address} cannot be used ({str(error).splitlines()[0]})") from error
         self.ray, self.out, self.checkpoint_every = ray, out, checkpoint_every
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here).remote(out)
+        again = {"max_restarts": -1, "max_task_retries": -1}
+        self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here, **again).remote(out)
         environment = {"env_vars": {"XLA_FLAGS": os.environ["XLA_FLAGS"]}}
         self.work = ray.remote(num_cpus=1, max_retries=0, max_calls=1, runtime_env=environment)(remote_work)
         self.running: dict[Any, Job] = {}
@@ -116,7 +118,7 @@ class Shelf:
 
 def read(directory: Path) -> Files:
     """A run's files in the order in which it writes them: first the logs, and arrays before their manifest."""
-    patterns = (*LOGS, "checkpoints/*.npz", "checkpoints/*.json", "summary.json")
+    patterns = (*CHANGING, "checkpoints/*.npz", "checkpoints/*.json", "summary.json")
     paths = [path for pattern in patterns for path in sorted(directory.glob(pattern))]
     return {str(path.relative_to(directory)): path.read_bytes() for path in paths}
 
@@ -135,7 +137,7 @@ def remote_work(job: Job, checkpoint_every: int, shelf: Any) -> None:
 
     def send(epoch: int) -> None:
         files = read(directory)
-        new = {name: content for name, content in files.items() if name in LOGS or name not in sent}
+        new = {name: content for name, content in files.items() if name in CHANGING or name not in sent}
         ray.get(shelf.put.remote(job, epoch, new, set(files)))
         sent.update(files)
 

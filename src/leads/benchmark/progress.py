@@ -23,6 +23,8 @@ class BenchmarkProgress(Display):
     def __call__(self, standings: list[Standing], costs: Costs) -> None:
         self.first = self.first or {s.job.name: s for s in standings}
         for s in standings:
+            if s.part < self.first[s.job.name].part:  # it goes on from its last checkpoint
+                self.first[s.job.name] = s
             before = self.before.get(s.job.name, self.first[s.job.name])
             if before.state != s.state and (text := _event(s)):
                 self.say(f"{s.job.name}: {text}")
@@ -31,7 +33,11 @@ class BenchmarkProgress(Display):
         self.most_at_once = max(self.most_at_once, len(running))
         line = self._line(standings, costs)
         plain = lambda: "\n".join([line, *(f"  {s.job.name}: {_numbers(s)}" for s in running)])
-        self.show(lambda: _table(line, standings, running, costs), plain, now=not running)
+        self.show(
+            lambda: _table(line, standings, running, costs),
+            plain,
+            now=all(s.state in ("done", "failed") for s in standings),
+        )
 
     def _line(self, standings: list[Standing], costs: Costs) -> str:
         count = lambda state: sum(s.state == state for s in standings)

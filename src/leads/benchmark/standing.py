@@ -54,9 +54,11 @@ def _last_line(path: Path) -> dict[str, Any] | None:
         file.seek(max(path.stat().st_size - TAIL, 0))
         for line in reversed(file.read().splitlines()):
             try:
-                return json.loads(line)
+                found = json.loads(line)
             except ValueError:
                 continue
+            if isinstance(found, dict) and {"samples", "coverage"} <= found.keys():
+                return found
     return None
 
 

@@ -61,7 +61,10 @@ def make_task(name: str, **options: Any) -> Task:
     if name in ROBOTS:
         module, function = ROBOTS[name]
         return getattr(importlib.import_module(f"leads.tasks.{module}"), function)()
-    maze = Maze(**options["maze"]) if "maze" in options else MAZES[name.removeprefix("maze-")]
+    try:
+        maze = Maze(**options["maze"]) if "maze" in options else MAZES[name.removeprefix("maze-")]
+    except TypeError as error:
+        raise UserError(f"maze: {options['maze']} is not a maze with start and walls") from error
     return maze_task(maze, name, options["on_wall"])
 
 

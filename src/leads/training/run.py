@@ -23,6 +23,8 @@ from leads.training import checkpoint
 
 FORMAT = 3
 """Version of the run directory's layout."""
+LOGS = ("metrics.jsonl", "timing.jsonl", "skills.jsonl")
+"""Files that grow with the epochs, a line at a time."""
 MOST_SAMPLES = 2_000_000_000
 """Samples are counted in 32 bits."""
 VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco")
@@ -174,10 +176,11 @@ class Run:
         return 0, like
 
     def rewind(self, epoch: int) -> None:
-        """Forgets every line of the logs after `epoch`, also one cut short by a crash."""
-        if epoch == 0:
+        """Forgets every line of the logs after `epoch`, also one cut short by a crash; the run is then unfinished."""
+        metrics = self.metrics()
+        if not metrics or metrics[-1]["epoch"] > epoch:
             (self.directory / "summary.json").unlink(missing_ok=True)
-        for name in ("metrics.jsonl", "timing.jsonl", "skills.jsonl"):
+        for name in LOGS:
             lines = [line for line in self.read_lines(name) if line["epoch"] <= epoch]
             text = "".join(json.dumps(line) + "\n" for line in lines)
             checkpoint.write_whole(self.directory / name, text.encode())
@@ -203,7 +206,11 @@ class Run:
         return self.read_lines("metrics.jsonl")
 
     def summary(self) -> dict[str, Any]:
-        return json.loads((self.directory / "summary.json").read_text())
+        path = self.directory / "summary.json"
+        try:
+            return json.loads(path.read_text())
+        except (ValueError, OSError) as error:
+            raise UserError(f"{path} cannot be used: {error}") from error
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         text = json.dumps(summary | {"versions": versions()}, indent=2) + "\n"

@@ -77,7 +77,7 @@ def blocks(suite: str) -> list[Block]:
     except ValueError as error:
         raise UserError(f"it is not TOML: {error}") from error
     runs = tables.pop("runs", None)
-    if tables or not isinstance(runs, list) or not runs:
+    if tables or not isinstance(runs, list) or not runs or not all(isinstance(table, dict) for table in runs):
         raise UserError("it has to be made of [[runs]] and nothing else")
     return [_block(table) for table in runs]
 
