@@ -102,7 +102,8 @@ def paper(runs: Rows, curves: Rows) -> str:
             done = of(runs, (method, ""), task)
             ours = values(done, "coverage")
             below = ", below" if ours and statistics.mean(ours) < mean - std else ""
-            after = f", {short(float(f'{min(int(row['samples']) for row in done):.2g}'))} samples" if done else ""
+            budget = min((float(row["samples"]) for row in done), default=0.0)
+            after = f", {short(float(f'{budget:.2g}'))} samples" if done else ""
             cells += [f"{mean:.1f} ± {std:.1f}", f"{mean_std(ours, 1)} (n = {len(ours)}{after}{below})"]
         body.append([title_of(method), *cells])
     return markdown(["method", *(f"{title}, {whose}" for title in TASKS.values() for whose in ("paper", "ours"))], body)
