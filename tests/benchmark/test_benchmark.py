@@ -209,9 +209,11 @@ def _is_in_use(run: Path) -> bool:
 def test_ctrl_c_stops_all_runs_and_says_how_to_go_on(tmp_path):
     file = suite(tmp_path / "suite.toml", [0], 2_000_000)
     command = [sys.executable, "-m", "leads", "benchmark", file, "--out", str(tmp_path / "out")]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
+    signal.signal(signal.SIGINT, before)
     assert process.stdout is not None
     while "begins" not in process.stdout.readline():
         pass

@@ -18,6 +18,8 @@ from leads.training.run import Run
 
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed: pip install 'leads[ray]'")
 
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork")  # Ray starts its processes by it, with JAX in this one
+
 SMALL = {"object_store_memory": 100 * 1024**2}
 
 

@@ -1,5 +1,9 @@
 """The page in a real browser, offline: what a reader can do there changes what is shown."""
 
+import base64
+import gzip
+import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -8,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from leads.cli import main
+from leads.report.page import _rounded
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
@@ -25,6 +30,7 @@ def browser() -> Iterator:
         context = playwright.chromium.launch_persistent_context(
             profile, executable_path=CHROMIUM, headless=True, args=FLAGS, offline=True
         )
+        context.set_default_timeout(180_000)  # ms; on a busy machine a page takes its time
         yield context
         context.close()
 
@@ -69,7 +75,7 @@ def test_heads_sort_and_what_is_missing_stays_last(page):
     for order, sign in (("ascending", 1), ("descending", -1)):
         head.locator("button").click()
         assert head.get_attribute("aria-sort") == order
-        shown = column(page, "numbers", 6)
+        shown = column(page, "numbers", 7)
         known = [float(text.split()[0]) for text in shown if text != "missing"]
         assert known == sorted(known, key=lambda value: sign * value) and len(known) == 10
         assert set(shown[len(known) :]) == {"missing"}
@@ -99,6 +105,84 @@ def test_a_pointer_reads_the_curves(page):
     page.mouse.move(box["x"] + box["width"] - 25, box["y"] + 100)
     said = page.inner_text("#curve-read")
     assert said.startswith("samples ") and "LEADS 89.7" in said
+    assert page.get_attribute("#curve-read", "aria-live") == "off"
+    page.mouse.move(box["x"] + 60, box["y"] + 100)
+    assert page.inner_text("#curve-read").startswith("samples 100k: LEADS 67.3")
+    page.mouse.move(box["x"] + 60, box["y"] - 20)
+    assert page.inner_text("#curve-read").startswith("Point at the plot")
+
+
+def test_keys_read_curves_and_profiles(page):
+    curves = page.locator("#curve-plot svg")
+    assert curves.get_attribute("tabindex") == "0" and "against samples on maze-u" in curves.get_attribute("aria-label")
+    curves.press("ArrowRight")
+    assert page.inner_text("#curve-read").startswith("samples 100k: LEADS 67.3")
+    assert page.get_attribute("#curve-read", "aria-live") == "polite"
+    curves.press("End")
+    assert page.inner_text("#curve-read").startswith("samples 1M: LEADS 89.7")
+    curves.press("ArrowRight")
+    assert page.inner_text("#curve-read").startswith("samples 1M")
+    curves.press("ArrowLeft")
+    assert page.inner_text("#curve-read").startswith("samples 982k")
+    curves.press("Home")
+    assert page.inner_text("#curve-read").startswith("samples 100k")
+    page.locator("#curve-methods button", has_text="LEADS").click()
+    assert page.inner_text("#curve-read").startswith("samples 100k: METRA")
+    profiles = page.locator("#profile-plot svg")
+    profiles.press("ArrowLeft")
+    assert page.inner_text("#profile-read").startswith("relative coverage 1: LEADS 0.00")
+    profiles.press("ArrowLeft")
+    assert page.inner_text("#profile-read").startswith("relative coverage 0.98: LEADS 0.")
+
+
+def test_a_tap_reads_plots_and_paths_and_what_it_tells_stays(page):
+    touch = page.context.new_cdp_session(page)
+    touch.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    told = {"curve-plot svg": "samples ", "profile-plot svg": "relative coverage ", "canvas": "skill "}
+    for name, said in told.items():
+        picture, read = f"#{name}", f"#{name.split('-')[0]}-read"
+        page.locator(picture).scroll_into_view_if_needed()
+        box = page.locator(picture).bounding_box()
+        place = {"x": box["x"] + box["width"] / 4, "y": box["y"] + box["height"] * 3 / 4}
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [place]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_timeout(100)
+        assert page.inner_text(read).startswith(said)
+        assert page.get_attribute(read, "aria-live") == "off"
+
+
+def test_lines_and_their_buttons_have_the_same_dashes(page):
+    look = "all => all.map(line => [line.getAttribute('stroke'), line.getAttribute('stroke-dasharray')])"
+    for name in ("curve", "profile"):
+        drawn = page.eval_on_selector_all(f"#{name}-plot polyline", look)
+        buttons = page.eval_on_selector_all(f"#{name}-methods button:not([hidden]) line", look)
+        assert [colour for colour, _ in drawn] == [colour for colour, _ in buttons]
+        assert [len(dash.split()) for _, dash in drawn] == [len(dash.split()) for _, dash in buttons] == [1, 2, 2, 4]
+        assert drawn[0][1] == "none" and drawn[2][0] == drawn[3][0] != drawn[1][0]
+    assert "differ in their dashes" in page.inner_text("#curves")
+
+
+def test_buttons_tell_of_how_much_a_line_is(page):
+    shown = lambda name: page.locator(f"#{name}-methods button:visible").all_inner_texts()
+    assert shown("curve") == ["LEADS, n = 3", "METRA, n = 3", "control, n = 3", "control (noise white), n = 3"]
+    page.select_option("#curve-setting", label="maze-u, 300k samples")
+    assert shown("curve") == ["LEADS, n = 1"]
+    assert shown("profile")[:2] == ["LEADS, 3 of 3 settings", "METRA, 2 of 3 settings"]
+    assert "cannot be compared" in page.inner_text("#profiles")
+
+
+def test_data_is_strict_json(page, report):
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    html = (report / "index.html").read_text()
+    packed = re.findall(r'id="run-\d+">(.*?)</script>', html)
+    texts = [gzip.decompress(base64.b64decode(text)).decode() for text in packed]
+    texts += re.findall(r'id="data">(.*?)</script>', html)
+    assert len(texts) > 20
+    for text in texts:
+        json.loads(text, parse_constant=refuse)
+    assert _rounded(float("nan")) is None and _rounded(float("inf")) is None and _rounded(0.123456) == 0.12346
 
 
 def test_the_slider_shows_how_skills_spread(page):
@@ -114,10 +198,12 @@ def test_the_slider_shows_how_skills_spread(page):
 
 
 def test_play_goes_through_all_epochs_and_stops(page):
+    read = "document.querySelector('#epoch-read')"
+    page.evaluate(f"""window.told = [];
+        new MutationObserver(() => told.push({read}.textContent)).observe({read}, {{childList: true}})""")
     page.click("#play")
-    assert page.inner_text("#play") == "Stop" and "epoch 1," in page.inner_text("#epoch-read")
     page.locator("#play", has_text="Play").wait_for()
-    assert "epoch 10" in page.inner_text("#epoch-read")
+    assert [text.split(",")[0] for text in page.evaluate("told")] == ["epoch 1", "epoch 3", "epoch 10"]
 
 
 def test_skills_are_toggled(page):
@@ -160,6 +246,34 @@ def test_pointing_at_a_path_tells_its_skill_and_time(page):
     assert page.inner_text("#canvas-read").startswith("skill ") and " of 50: x -0.5" in page.inner_text("#canvas-read")
     page.mouse.move(box["x"] + box["width"] - 12, box["y"] + 12)
     assert page.inner_text("#canvas-read").startswith("Circle: start.")
+    assert page.get_attribute("#canvas", "role") == "application"
+    assert "arrow keys" in page.get_attribute("#canvas", "aria-label")
+
+
+def count_drawings(page) -> None:
+    """From now on `drawings(page)` says how often the canvas was drawn anew."""
+    page.evaluate("""() => {
+        window.drawings = 0;
+        const set = CanvasRenderingContext2D.prototype.setTransform;
+        CanvasRenderingContext2D.prototype.setTransform = function (...to) { window.drawings++; set.apply(this, to); };
+    }""")
+
+
+def drawings(page) -> int:
+    return page.evaluate("window.drawings")
+
+
+def test_the_canvas_is_drawn_anew_only_if_the_cursor_goes_elsewhere(page):
+    page.locator("#canvas").scroll_into_view_if_needed()
+    box = page.locator("#canvas").bounding_box()
+    count_drawings(page)
+    for step in range(5):
+        page.mouse.move(box["x"] + box["width"] - 12 - step, box["y"] + 12)
+    assert drawings(page) == 0
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] * 3 / 4)
+    assert drawings(page) == 1 and page.get_attribute("#canvas-read", "aria-live") == "off"
+    page.mouse.move(0, 0)
+    assert drawings(page) == 2
 
 
 def test_everything_can_be_reached_and_used_by_keyboard(page):
@@ -168,11 +282,12 @@ def test_everything_can_be_reached_and_used_by_keyboard(page):
     for _ in range(120):
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
         page.keyboard.press("Tab")
-    wanted = {"curve-setting", "curve-number", "task", "method", "seed", "show", "epoch", "play", "canvas"}
+    wanted = {"curve-setting", "curve-number", "task", "method", "seed", "show", "epoch", "play", "canvas", "svg"}
     assert wanted | {"profile-number", "table-table1", "table-cost"} <= set(reached)
     page.focus("#canvas")
     page.keyboard.press("ArrowRight")
     assert page.inner_text("#canvas-read").startswith("skill 0, episode 0, step 50 of 50")
+    assert page.get_attribute("#canvas-read", "aria-live") == "polite"
     page.keyboard.press("ArrowLeft")
     assert "step 49 of 50" in page.inner_text("#canvas-read")
     page.keyboard.press("ArrowDown")
@@ -204,4 +319,10 @@ def test_maps_of_a_trained_run(browser, tiny_run, tmp_path):
         assert not page.locator("#epoch-choice").is_visible()
         shown.add(pixels(page))
     assert len(shown) == 3
+    page.locator("#canvas").scroll_into_view_if_needed()
+    count_drawings(page)
+    box = page.locator("#canvas").bounding_box()
+    for step in range(5):
+        page.mouse.move(box["x"] + 50 + 10 * step, box["y"] + 50)
+    assert drawings(page) == 0
     page.close()

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
+from math import isfinite
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETLEFT
 from matplotlib.ticker import FuncFormatter
 
 from leads.report import style
@@ -18,6 +22,8 @@ POINTS = 60
 """Points of a curve."""
 THRESHOLDS = np.linspace(0, 1, 51)
 """Scores at which performance profiles are looked at."""
+PUBLISHED = {"linestyle": "none", "marker": CARETLEFT, "markersize": 7, "markeredgewidth": 0}
+"""The triangle of a paper's final value."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +36,40 @@ class Curve:
     high: Float[np.ndarray, " point"]
     n: int
     """Runs it is the mean of."""
+    of: str
+    """How much it is made of, in words."""
 
 
-def colours(study: Study) -> dict[Entry, str]:
-    """One colour for every entry that has runs, the same in every picture."""
+@dataclass(frozen=True)
+class Look:
+    """How an entry's lines are drawn."""
+
+    colour: str
+    dash: tuple[float, ...]
+    """As in `style.DASHES`."""
+
+    def line(self) -> dict[str, Any]:
+        """As matplotlib has it."""
+        return {"color": self.colour, "linestyle": (0, self.dash) if self.dash else "solid", "linewidth": 1.7}
+
+
+def looks(study: Study) -> dict[Entry, Look]:
+    """One look for every entry that has runs, the same in every picture.
+
+    The entries of a method share its colour and have different dashes; when these run out, it takes another colour.
+    """
     found = [entry for entry in study.entries if study.covered(entry)]
-    return dict(zip(found, style.palette(len(found)), strict=True))
+    before = [sum(other.method == entry.method for other in found[:i]) for i, entry in enumerate(found)]
+    groups = [(entry.method, n // len(style.DASHES)) for entry, n in zip(found, before, strict=True)]
+    order = list(dict.fromkeys(groups))
+    colours = dict(zip(order, style.palette(len(order)), strict=True))
+    dashes = cycle(style.DASHES)
+    return {entry: Look(colours[group], next(dashes)) for entry, group in zip(found, groups, strict=True)}
 
 
 def curve(results: Sequence[Result], number: str) -> Curve | None:
     """Mean and standard deviation of runs against samples, from where all of them are known to their budget."""
-    known = [[(line["samples"], line[number]) for line in r.metrics if line[number] is not None] for r in results]
+    known = [[(line["samples"], line[number]) for line in r.metrics if _is_known(line[number])] for r in results]
     runs = [np.asarray(run, float).T for run in known if run]
     if not runs:
         return None
@@ -50,27 +79,41 @@ def curve(results: Sequence[Result], number: str) -> Curve | None:
     values = np.stack([np.interp(x, *run) for run in runs])
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(POINTS)
     mean = values.mean(axis=0)
-    return Curve(x, mean, mean - spread, mean + spread, len(runs))
+    return Curve(x, mean, mean - spread, mean + spread, len(runs), f"n = {len(runs)}")
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and isfinite(value)
 
 
 def profile_curve(study: Study, entry: Entry, number: str) -> Curve | None:
-    """Performance profile over the settings that an entry has runs of, with its bootstrap interval."""
-    scores = study.scores(entry, number, study.covered(entry))
-    if not scores:
+    """Performance profile over the contested settings that an entry has runs of, with its bootstrap interval."""
+    among = [setting for setting in study.contested if study.values(setting, entry, number)]
+    if not among:
         return None
+    scores = study.scores(entry, number, among)
     low, high = interval(lambda tasks: profile(tasks, THRESHOLDS), scores)
-    return Curve(THRESHOLDS, profile(scores, THRESHOLDS), low, high, sum(map(len, scores)))
+    of = f"{len(among)} of {len(study.contested)} settings"
+    return Curve(THRESHOLDS, profile(scores, THRESHOLDS), low, high, sum(map(len, scores)), of)
 
 
 def coverage_figure(study: Study) -> Figure:
     """Coverage against samples, a panel a setting (fig:cov_no_feat), with the paper's final values beside it."""
-    figure, panels = _panels(study, len(study.settings))
+    look = looks(study)
+    drawn = {
+        entry: {setting: found for setting in study.settings if (found := curve(study.of(setting, entry), "coverage"))}
+        for entry in look
+    }
+    legend = [(_counted(entry, list(of.values())), look[entry].line()) for entry, of in drawn.items() if of]
+    if any(published_coverage(study, setting) for setting in study.settings):
+        legend.append(("paper's final value x our largest", PUBLISHED | {"color": style.FAINT}))
+    figure, panels = _panels(len(study.settings), 3.0, 2.1, legend)
     for axes, setting in zip(panels, study.settings, strict=True):
-        for entry, colour in colours(study).items():
-            drawn = curve(study.of(setting, entry), "coverage")
-            if drawn is not None:
-                _draw(axes, drawn, colour)
-        _mark_published(axes, study, setting)
+        for entry, of in drawn.items():
+            if setting in of:
+                _draw(axes, of[setting], look[entry])
+        for entry, value in published_coverage(study, setting).items():
+            axes.plot(setting.samples, value, color=look[entry].colour, clip_on=False, zorder=6, **PUBLISHED)
         axes.set_title(setting.title, fontsize=10, color=style.INK, parse_math=False)
         axes.set(xlim=(0, setting.samples), ylim=(0, 101))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
@@ -79,13 +122,20 @@ def coverage_figure(study: Study) -> Figure:
     return figure
 
 
+def _counted(entry: Entry, curves: list[Curve]) -> str:
+    """An entry and of how many runs its curves are."""
+    n = sorted({curve.n for curve in curves})
+    return f"{entry.title}, n = {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "")
+
+
 def profiles_figure(study: Study, number: str) -> Figure:
     """Performance profiles of all entries."""
-    figure, (axes,) = _panels(study, 1)
-    for entry, colour in colours(study).items():
-        drawn = profile_curve(study, entry, number)
-        if drawn is not None:
-            _draw(axes, drawn, colour)
+    look = looks(study)
+    drawn = {entry: found for entry in look if (found := profile_curve(study, entry, number))}
+    legend = [(f"{entry.title}, {found.of}", look[entry].line()) for entry, found in drawn.items()]
+    figure, (axes,) = _panels(1, 7.2, 3.6, legend)
+    for entry, found in drawn.items():
+        _draw(axes, found, look[entry])
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     axes.set_xlabel(f"relative {number.replace('_', ' ')} above", fontsize=9)
     axes.set_ylabel("share of runs", fontsize=9)
@@ -99,41 +149,35 @@ def published_coverage(study: Study, setting: Setting) -> dict[Entry, float]:
     largest = max((max(study.values(setting, e, "coverage"), default=0.0) for e in study.entries), default=0.0)
     return {
         entry: setting.published[entry.method][0] * largest / 100
-        for entry in colours(study)
+        for entry in looks(study)
         if not entry.fields and entry.method in setting.published and study.of(setting, entry)
     }
 
 
-def _mark_published(axes: Axes, study: Study, setting: Setting) -> None:
-    look = {"marker": 4, "markersize": 7, "clip_on": False, "zorder": 6, "markeredgewidth": 0}
-    for entry, value in published_coverage(study, setting).items():
-        axes.plot(setting.samples, value, color=colours(study)[entry], **look)
-
-
-def _panels(study: Study, n: int) -> tuple[Figure, list[Axes]]:
-    """A figure of n panels below a legend of all entries."""
-    width, height, left, below, above = 3.0, 2.1, 0.65, 0.55, 0.35
+def _panels(n: int, width: float, height: float, legend: list[tuple[str, dict[str, Any]]]) -> tuple[Figure, list[Axes]]:
+    """A figure of n panels below a legend of names and lines."""
+    left, below, above = 0.65, 0.55, 0.35
     rows, columns = style.rows_and_columns(n, 1.6)
-    entries = colours(study)
-    in_line = max(1, columns * 3)
-    legend = 0.22 * -(-len(entries) // in_line) + 0.15
-    figure = style.new_figure(columns * (left + width) + 0.35, legend + rows * (above + height + below))
+    widest = 0.058 * max((len(name) for name, _ in legend), default=0) + 0.7
+    total = max(columns * (left + width) + 0.35, widest)
+    in_line = int(total / widest)
+    top = 0.17 * -(-len(legend) // in_line) + 0.15
+    figure = style.new_figure(total, top + rows * (above + height + below))
     places = [divmod(i, columns) for i in range(n)]
     panels = [
-        style.place(figure, left + c * (left + width), legend + above + r * (above + height + below), width, height)
+        style.place(figure, left + c * (left + width), top + above + r * (above + height + below), width, height)
         for r, c in places
     ]
     for axes in panels:
         axes.grid(color="#e5e7eb", linewidth=0.7)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8.5, length=3)
-    lines = [Line2D([], [], color=colour, linewidth=2.5) for colour in entries.values()]
-    titles = [entry.title for entry in entries]
-    look = {"frameon": False, "fontsize": 8, "handlelength": 1.0, "columnspacing": 1.2, "borderaxespad": 0.2}
-    figure.legend(lines, titles, loc="upper center", ncols=in_line, **look)
+    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5, "columnspacing": 1.2, "borderaxespad": 0.2}
+    handles, names = [Line2D([], [], **line) for _, line in legend], [name for name, _ in legend]
+    figure.legend(handles, names, loc="upper center", ncols=in_line, **look)
     return figure, panels
 
 
-def _draw(axes: Axes, curve: Curve, colour: str) -> None:
-    axes.plot(curve.x, curve.mean, color=colour, linewidth=1.7, zorder=3)
-    axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0, zorder=2)
+def _draw(axes: Axes, curve: Curve, look: Look) -> None:
+    axes.plot(curve.x, curve.mean, zorder=3, **look.line())
+    axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.18, linewidth=0, zorder=2)

@@ -4,8 +4,10 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 from importlib import resources
+from math import isfinite
 from typing import Any
 
 import matplotlib
@@ -13,7 +15,7 @@ import numpy as np
 from matplotlib.colors import Colormap, to_hex
 
 from leads.report import style
-from leads.report.curves import Curve, colours, curve, profile_curve, published_coverage
+from leads.report.curves import Curve, curve, looks, profile_curve, published_coverage
 from leads.report.exhibits import Exhibit, Maps, View
 from leads.report.study import NUMBERS, Study
 from leads.report.study_tables import RANKED, TITLES, headline
@@ -70,8 +72,8 @@ def _summary(study: Study) -> str:
 
 def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     """What the script needs at once; a run's skills are unpacked when they are looked at."""
-    palette = colours(study)
-    entries = list(palette)
+    drawn_as = looks(study)
+    entries = list(drawn_as)
     curves = {
         name: [[_curve(curve(study.of(s, entry), name)) for entry in entries] for s in study.settings]
         for name in NUMBERS
@@ -80,7 +82,7 @@ def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     return {
         "settings": [setting.title for setting in study.settings],
         "samples": [setting.samples for setting in study.settings],
-        "entries": [{"title": entry.title, "colour": colour} for entry, colour in palette.items()],
+        "entries": [{"title": entry.title} | asdict(look) for entry, look in drawn_as.items()],
         "numbers": {name: TITLES[name] for name in NUMBERS},
         "curves": curves,
         "published": [[_rounded(of.get(entry)) for entry in entries] for of in published],
@@ -164,11 +166,12 @@ def _curve(drawn: Curve | None) -> dict[str, Any] | None:
     if drawn is None:
         return None
     rounded = {name: [_rounded(x) for x in getattr(drawn, name)] for name in ("x", "mean", "low", "high")}
-    return rounded | {"n": drawn.n}
+    return rounded | {"of": drawn.of}
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.5g}")
+    """None also for what is no number, which JSON cannot say."""
+    return None if value is None or not isfinite(value) else float(f"{value:.5g}")
 
 
 def _ramp(colours: Colormap) -> list[str]:
@@ -176,7 +179,7 @@ def _ramp(colours: Colormap) -> list[str]:
 
 
 def _packed(name: str, data: dict[str, Any]) -> str:
-    packed = gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)
+    packed = gzip.compress(_plain_json(data).encode(), mtime=0)
     return f'<script type="text/plain" id="{name}">{base64.b64encode(packed).decode()}</script>'
 
 
@@ -190,4 +193,9 @@ def _film(name: str, exhibit: Exhibit) -> str:
 
 def _json(data: Any) -> str:
     """JSON that cannot end the element it stands in."""
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return _plain_json(data).replace("<", "\\u003c")
+
+
+def _plain_json(data: Any) -> str:
+    """JSON that every browser reads: NaN is none."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)

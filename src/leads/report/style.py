@@ -24,6 +24,8 @@ COLOURS = (
     *("#67065f", "#b9c46c", "#1b01d9", "#e0004b", "#193d0a", "#9a68fe"),
 )
 """Six colours of Okabe and Ito, and six found to be far from them and each other for every kind of colour vision."""
+DASHES = ((), (4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2), (4, 1.5, 1, 1.5, 1, 1.5))
+"""Lines that differ without colour: what is drawn and what is left out, in widths of the line; the first is solid."""
 
 
 def palette(n_skill: int) -> list[str]:

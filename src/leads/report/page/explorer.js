@@ -28,8 +28,8 @@ class Explorer {
     for (const id of ["show", "axes"]) byId(id).addEventListener("change", () => this.draw());
     byId("epoch").addEventListener("input", () => this.draw());
     byId("play").addEventListener("click", () => this.play());
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => { this.cursor = null; this.draw(); });
+    for (const name of ["pointermove", "pointerdown"]) this.canvas.addEventListener(name, (event) => this.hover(event));
+    this.canvas.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") this.point(null); });
     this.canvas.addEventListener("keydown", (event) => this.step(event));
     new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement);
     this.choose("task");
@@ -66,7 +66,7 @@ class Explorer {
     const pairs = view.names.flatMap((a, x) => view.names.slice(x + 1).map((b, y) => [`${x},${x + 1 + y}`, `${a} and ${b}`]));
     fill(byId("axes"), pairs.length ? pairs : [["0,-1", `${view.names[0]} and time`]]);
     byId("axes-choice").hidden = pairs.length < 2;
-    byId("skills").replaceChildren(...colours.map((colour, z) => toggle(`skill ${z}`, colour, true, (on) => {
+    byId("skills").replaceChildren(...colours.map((colour, z) => toggle(`skill ${z}`, { colour, dash: [] }, true, (on) => {
       if (on) this.hidden.delete(z); else this.hidden.add(z);
       this.draw();
     })));
@@ -104,7 +104,7 @@ class Explorer {
     byId("play").textContent = "Play";
   }
 
-  draw() {
+  draw(aloud = false) {
     if (!this.run) return;
     const { snapshots, maps } = this.run, show = byId("show").value;
     byId("epoch-choice").hidden = show !== "paths" || snapshots.length < 2;
@@ -116,21 +116,22 @@ class Explorer {
       this.size(width, width * this.aspect());
       this.paths({ x: 0, y: 0, width, height: width * this.aspect() }, snapshot);
       const told = Object.entries(snapshot.numbers).filter(([, value]) => value !== null).map(([name, value]) => `${name.replace("_", " ")} ${+value.toPrecision(3)}${name === "distinctness" ? "" : " %"}`);
-      byId("epoch-read").textContent = `epoch ${snapshot.epoch}, ${snapshot.samples.toLocaleString("en")} samples${told.length ? ": " : ""}${told.join(", ")}`;
+      say(byId("epoch-read"), `epoch ${snapshot.epoch}, ${snapshot.samples.toLocaleString("en")} samples${told.length ? ": " : ""}${told.join(", ")}`, !this.timer);
     } else {
+      this.cursor = null;
       const shown = this.run.colours.map((_, z) => z).filter((z) => !this.hidden.has(z));
       const columns = Math.min(width < 500 ? 2 : 3, Math.max(shown.length, 1)), side = width / columns;
       const high = side * this.aspect() + 20;
       this.size(width, Math.ceil(Math.max(shown.length, 1) / columns) * high);
       shown.forEach((z, k) => this.map({ x: (k % columns) * side, y: Math.floor(k / columns) * high + 20, width: side, height: high - 20 }, maps, show, z));
     }
-    byId("canvas-read").textContent = this.cursor ? this.tell(this.cursor) : this.hint(show);
+    say(byId("canvas-read"), this.cursor ? this.tell(this.cursor) : this.hint(show), aloud);
   }
 
   hint(show) {
     if (show === "measure") return "How much likelier than by chance each skill comes by a place, scaled to its largest; the circle is the start.";
     if (show === "uncertainty") return "Where each skill should go next, from low (dark) to high (bright), where training has been; the star is its target.";
-    return this.run.snapshots.at(-1).targets ? "Circle: start. Stars: targets. Point at a path to read it." : "Circle: start. Point at a path to read it.";
+    return this.run.snapshots.at(-1).targets ? "Circle: start. Stars: targets. Point at a path, or use arrow keys, to read it." : "Circle: start. Point at a path, or use arrow keys, to read it.";
   }
 
   aspect() {
@@ -316,8 +317,14 @@ class Explorer {
     const place = this.canvas.getBoundingClientRect(), [x, y] = [event.clientX - place.left, event.clientY - place.top];
     const far = (d) => Math.hypot(d.place[0] - x, d.place[1] - y);
     const near = this.drawn.reduce((best, d) => (best && far(best) <= far(d) ? best : d), null);
-    this.cursor = near && far(near) < 24 ? near : null;
-    this.draw();
+    this.point(near && far(near) < 24 ? near : null);
+  }
+
+  // Draws again only if the cursor goes elsewhere: a map takes long.
+  point(cursor, aloud = false) {
+    if (cursor === this.cursor) return;
+    this.cursor = cursor;
+    this.draw(aloud);
   }
 
   // Arrow keys: left and right in time, up and down to the next path.
@@ -329,8 +336,7 @@ class Explorer {
     const length = this.drawn.length / paths.length;
     const path = this.cursor ? (paths.indexOf(`${this.cursor.z},${this.cursor.e}`) + move[0] + paths.length) % paths.length : 0;
     const t = this.cursor ? Math.max(0, Math.min(length - 1, this.cursor.t + move[1])) : length - 1;
-    this.cursor = this.drawn.find((d) => `${d.z},${d.e}` === paths[path] && d.t === t);
-    this.draw();
+    this.point(this.drawn.find((d) => `${d.z},${d.e}` === paths[path] && d.t === t), true);
   }
 
   tell({ z, e, time, of, point }) {

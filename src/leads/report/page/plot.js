@@ -8,13 +8,22 @@ function fill(select, pairs, wanted = select.value) {
   if (pairs.some(([value]) => String(value) === String(wanted))) select.value = wanted;
 }
 
-// A button that is on or off, with a line in its colour.
-function toggle(text, colour, on, change) {
+// Writes below a picture; screen readers speak of it only if asked to, as a pointer would never let them finish.
+function say(element, text, aloud = false) {
+  element.setAttribute("aria-live", aloud ? "polite" : "off");
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// A line's colour and dashes, which are in widths of the line.
+const stroke = ({ colour, dash }, width) => ({ stroke: colour, "stroke-width": width, "stroke-dasharray": dash.map((part) => part * width).join(" ") || "none" });
+
+// A button that is on or off, with a piece of its line.
+function toggle(text, look, on, change) {
   const button = document.createElement("button");
-  const line = document.createElement("i");
-  line.style.background = colour;
+  const piece = svg("svg", { width: 44, height: 8, "aria-hidden": true });
+  piece.append(svg("line", { x1: 0, x2: 44, y1: 4, y2: 4, ...stroke(look, 3) }));
   button.type = "button";
-  button.append(line, text);
+  button.append(piece, text);
   button.setAttribute("aria-pressed", on);
   button.addEventListener("click", () => {
     const now = button.getAttribute("aria-pressed") !== "true";
@@ -33,22 +42,28 @@ function svg(name, attributes, text) {
   return element;
 }
 
-// Lines with bands, in a box whose width is that of the page; a pointer reads the values below it.
+// Lines with bands, in a box whose width is that of the page; a pointer, a tap or arrow keys read the values at an x.
 class Plot {
   constructor(root, read) {
-    [this.root, this.read] = [root, read];
-    root.addEventListener("pointermove", (event) => this.point(event));
-    root.addEventListener("pointerleave", () => { this.read.textContent = ""; this.cursor?.setAttribute("visibility", "hidden"); });
+    [this.root, this.read, this.at] = [root, read, null];
+    this.drawing = svg("svg", { tabindex: 0, role: "application" });
+    root.replaceChildren(this.drawing);
+    for (const name of ["pointermove", "pointerdown"]) this.drawing.addEventListener(name, (event) => this.point(event));
+    this.drawing.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") this.tell(null); });
+    this.drawing.addEventListener("keydown", (event) => this.step(event));
     new ResizeObserver(() => this.shown && this.draw(this.shown)).observe(root);
   }
 
   draw(shown) {
     this.shown = shown;
     const width = Math.min(this.root.clientWidth, 960), height = width < 500 ? 300 : 400;
-    const box = { left: 48, right: width - 18, top: 12, bottom: height - 44 };
+    const box = { left: 48, right: width - 18, top: 26, bottom: height - 44 };
     const x = (v) => box.left + ((v - shown.x[0]) / (shown.x[1] - shown.x[0] || 1)) * (box.right - box.left);
     const y = (v) => box.bottom - ((v - shown.y[0]) / (shown.y[1] - shown.y[0] || 1)) * (box.bottom - box.top);
-    const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": shown.label });
+    const drawing = this.drawing;
+    drawing.replaceChildren();
+    drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    drawing.setAttribute("aria-label", `${shown.label}. Left and right arrow keys, Home and End read the values.`);
     const grid = { stroke: "#e2e5ea", "stroke-width": 1 }, words = { fill: "#454b57", "font-size": 12 };
     for (let i = 0; i <= 5; i++) {
       const v = shown.y[0] + ((shown.y[1] - shown.y[0]) * i) / 5;
@@ -61,7 +76,7 @@ class Plot {
       const anchor = i === steps ? "end" : "middle";
       drawing.append(svg("text", { x: x(v) + (i === steps ? 10 : 0), y: box.bottom + 18, "text-anchor": anchor, ...words }, short(v)));
     }
-    drawing.append(svg("text", { x: box.left + 6, y: box.top + 10, ...words }, shown.yName));
+    drawing.append(svg("text", { x: 0, y: 12, ...words }, shown.yName));
     drawing.append(svg("text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle", ...words }, shown.xName));
     const within = (v) => Math.max(box.top - 4, Math.min(box.bottom, v));
     const line = (c, of) => c.x.map((v, i) => `${x(v).toFixed(1)},${within(y(of[i])).toFixed(1)}`);
@@ -69,8 +84,8 @@ class Plot {
       const band = [...line(curve, curve.high), ...line(curve, curve.low).reverse()].join(" ");
       drawing.append(svg("polygon", { points: band, fill: colour, "fill-opacity": 0.16 }));
     }
-    for (const { curve, colour, title, mark } of shown.lines) {
-      const path = svg("polyline", { points: line(curve, curve.mean).join(" "), fill: "none", stroke: colour, "stroke-width": 2.4, "stroke-linejoin": "round", "data-title": title });
+    for (const { curve, colour, dash, title, mark } of shown.lines) {
+      const path = svg("polyline", { points: line(curve, curve.mean).join(" "), fill: "none", ...stroke({ colour, dash }, 2.4), "stroke-linejoin": "round", "data-title": title });
       drawing.append(path);
       if (curve.x[0] === curve.x.at(-1)) drawing.append(svg("circle", { cx: x(curve.x[0]), cy: y(curve.mean[0]), r: 4, fill: colour }));
       if (mark !== null) {
@@ -80,25 +95,46 @@ class Plot {
     }
     this.cursor = svg("line", { y1: box.top, y2: box.bottom, stroke: "#454b57", "stroke-dasharray": "3 3", visibility: "hidden" });
     drawing.append(this.cursor);
-    this.box = box;
-    this.root.replaceChildren(drawing);
+    [this.box, this.place] = [box, x];
+    this.tell(this.at);
+  }
+
+  // From where to where there are curves, and the way of an arrow key.
+  range() {
+    const ends = this.shown.lines.flatMap(({ curve }) => [curve.x[0], curve.x.at(-1)]);
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    return { low, high, step: (high - low) / 50 };
   }
 
   point(event) {
-    if (!this.shown) return;
-    const place = this.root.firstElementChild.getBoundingClientRect();
-    const share = (event.clientX - place.left - this.box.left) / (this.box.right - this.box.left);
-    if (share < 0 || share > 1) return;
-    const [low, high] = this.shown.x, v = low + share * (high - low);
-    const at = this.box.left + share * (this.box.right - this.box.left);
-    for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, at);
-    this.cursor.setAttribute("visibility", "visible");
+    const { box, shown } = this;
+    const share = (event.clientX - this.drawing.getBoundingClientRect().left - box.left) / (box.right - box.left);
+    if (share >= 0 && share <= 1) this.tell(shown.x[0] + share * (shown.x[1] - shown.x[0]));
+  }
+
+  step(event) {
+    const { low, high, step } = this.range();
+    const at = { Home: low, End: high, ArrowLeft: (this.at ?? high + step) - step, ArrowRight: (this.at ?? low - step) + step }[event.key];
+    if (at === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.tell(at, true);
+  }
+
+  // Reads the curves that there are at an x; null reads none.
+  tell(at, aloud = false) {
+    const { low, high, step } = this.range(), { lines, xName } = this.shown;
+    const v = at === null || !lines.length ? null : Math.max(low, Math.min(high, at));
+    this.at = v;
+    this.cursor.setAttribute("visibility", v === null ? "hidden" : "visible");
+    if (v === null) return say(this.read, lines.length ? "Point at the plot, or use its arrow keys, to read values." : "");
+    for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, this.place(v));
     const near = (c) => c.x.reduce((best, u, i) => (Math.abs(u - v) < Math.abs(c.x[best] - v) ? i : best), 0);
-    const said = this.shown.lines
+    const said = lines
+      .filter(({ curve }) => curve.x[0] <= v + step / 2 && curve.x.at(-1) >= v - step / 2)
       .map(({ curve, title }) => ({ title, value: curve.mean[near(curve)] }))
       .sort((a, b) => b.value - a.value)
       .map(({ title, value }) => `${title} ${value.toPrecision(3)}`);
-    this.read.textContent = `${this.shown.xName} ${short(v)}: ${said.join(", ")}`;
+    say(this.read, `${xName} ${short(v)}: ${said.join(", ")}`, aloud);
   }
 }
 
@@ -111,9 +147,12 @@ function methodPlot(name, selects, find) {
       .map((entry, i) => ({ ...entry, curve: curves[i], mark: marks ? marks[i] : null, i }))
       .filter(({ curve, i }) => curve && !hidden.has(i));
     plot.draw({ ...frame, lines });
-    byId(`${name}-methods`).childNodes.forEach((button, i) => { button.hidden = !curves[i]; button.title = curves[i] ? `${curves[i].n} runs` : ""; });
+    byId(`${name}-methods`).childNodes.forEach((button, i) => {
+      button.hidden = !curves[i];
+      button.lastChild.textContent = `${data.entries[i].title}, ${curves[i]?.of}`;
+    });
   };
-  byId(`${name}-methods`).replaceChildren(...data.entries.map(({ title, colour }, i) => toggle(title, colour, true, (on) => {
+  byId(`${name}-methods`).replaceChildren(...data.entries.map((entry, i) => toggle(entry.title, entry, true, (on) => {
     if (on) hidden.delete(i); else hidden.add(i);
     draw();
   })));
