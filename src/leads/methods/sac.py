@@ -124,7 +124,7 @@ class Sac:
         if self.config.temperature is None:
             surplus = actor_metrics["entropy"] - self.target_entropy  # the gradient of log_temperature * surplus
             change, optimiser = self.temperature_optimiser.update(surplus, state.temperature_optimiser)
-            learnt = state.log_temperature + change
+            learnt = eqx.apply_updates(state.log_temperature, change)
             state = eqx.tree_at(lambda s: (s.log_temperature, s.temperature_optimiser), state, (learnt, optimiser))
         return state, metrics
 
