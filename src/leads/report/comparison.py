@@ -41,7 +41,7 @@ def comparison_figure(agents: Sequence[Agent]) -> Figure:
         axes = style.place(figure, x, y, SIDE, SIDE)
         draw_skills(axes, agent, real_paths(rolled, plane.project), plane, range(agent.n_skill), 0.6)
         plane.name_axes(axes)
-        axes.set_title(_title(agent), fontsize=7.5, color=style.INK, linespacing=1.35, parse_math=False)
+        axes.set_title(_title(agent), fontsize=6.8, color=style.INK, linespacing=1.35, parse_math=False)
     return figure
 
 

@@ -155,7 +155,7 @@ def skills_figure(shown: list[Exhibit]) -> Figure:
         marks = None if last.targets is None else plane.mark(last.targets)
         draw_paths(axes, paths, plane, range(len(paths)), 0.8, np.clip(points[0, 0, 0], plane.low, plane.high), marks)
         plane.name_axes(axes)
-        axes.set_title(_title(exhibit.result), fontsize=8, color=style.INK, linespacing=1.35, parse_math=False)
+        axes.set_title(_title(exhibit.result), fontsize=6.8, color=style.INK, linespacing=1.35, parse_math=False)
     return figure
 
 
