@@ -7,8 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import leads
 from leads.cli import main
 from leads.rollouts.episodes import Episodes
+from leads.tasks.finger import Finger
+from leads.tasks.robot import new_renderer
 from leads.training.run import Run, run_config
 from leads.training.snapshots import FILE, snapshot
 
@@ -59,6 +62,15 @@ def _skills(task, n_skill: int, epoch: int, seed: int) -> Episodes:
         jnp.full((n_skill, 5), horizon),
         jnp.zeros((n_skill, 5), bool),
     )
+
+
+@pytest.fixture
+def opengl() -> None:
+    """For tests that need a picture of a robot."""
+    try:
+        new_renderer(Finger().model).close()
+    except leads.UserError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,6 @@ from PIL import Image
 import leads
 from leads import cli
 from leads.report import robot_film, style, video
-from leads.tasks.finger import Finger
-from leads.tasks.robot import new_renderer
 from leads.training.evaluation import evaluate
 
 EPISODES = 3
@@ -75,14 +73,6 @@ def inside(picture: np.ndarray, skill: int, n_skill: int, panel: tuple[int, int]
     border = (right - left - width) // 2
     assert border >= 3, "no border"
     return picture[bottom - border - height : bottom - border, left + border : left + border + width]
-
-
-@pytest.fixture
-def opengl():
-    try:
-        new_renderer(Finger().model).close()
-    except leads.UserError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -118,3 +118,14 @@ def test_an_unwritable_place_is_one_line(study_directory, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["report", str(study_directory), "--out", str(tmp_path / "file")])
     assert stop.value.code == 2 and "cannot be written" in capsys.readouterr().err
+
+
+def test_films_are_made_of_robots_best_runs_that_have_none(opengl, finger_run, tmp_path, capsys):
+    run = tmp_path / "runs" / "robot"
+    shutil.copytree(finger_run, run)
+    shutil.rmtree(run / "figures", ignore_errors=True)
+    for _ in range(2):
+        main(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "report"), "--films"])
+    assert capsys.readouterr().out.count(f"video {run / 'figures' / 'skills.mp4'}") == 1, "the second has it"
+    html = (tmp_path / "report" / "index.html").read_text()
+    assert base64.b64decode(element(html, "film-0")) == (run / "figures" / "skills.mp4").read_bytes()

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
@@ -84,6 +85,15 @@ class Exhibit:
     median: bool
     maps: Maps | None
 
+    @property
+    def film(self) -> Path:
+        """Where `leads skills` puts it."""
+        return self.result.run.figures / "skills.mp4"
+
+    @property
+    def has_film(self) -> bool:
+        return self.film.is_file()
+
 
 def exhibits(study: Study) -> Iterator[Exhibit]:
     """Every run that remembers its skills; of each method the best and the median seed in any case, with maps.
@@ -103,7 +113,7 @@ def exhibits(study: Study) -> Iterator[Exhibit]:
 def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
     remembered, maps, task = result.snapshots, None, task_of(result.config)
     chosen, learns_maps = best or median, result.entry.method == "leads"
-    agent = _agent(result) if chosen and task is not None and (learns_maps or not remembered) else None
+    agent = agent_of(result) if chosen and task is not None and (learns_maps or not remembered) else None
     if agent is not None:
         remembered = remembered or [_last_snapshot(agent)]
         maps = _maps(agent) if isinstance(agent.method, Leads) else None
@@ -112,7 +122,7 @@ def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
     return Exhibit(result, View.of(task, remembered[-1].paths.shape[-1]), remembered, best, median, maps)
 
 
-def _agent(result: Result) -> Agent | None:
+def agent_of(result: Result) -> Agent | None:
     """The agent of a run, unless its checkpoints are gone or cannot be used."""
     try:
         if not checkpoint.epochs(result.run.checkpoints):

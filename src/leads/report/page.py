@@ -185,10 +185,9 @@ def _packed(name: str, data: dict[str, Any]) -> str:
 
 def _film(name: str, exhibit: Exhibit) -> str:
     """The film that `leads skills` has made of a robot's best or median run, if it was asked to."""
-    film = exhibit.result.run.figures / "skills.mp4"
-    if exhibit.view.maze is not None or not (exhibit.best or exhibit.median) or not film.is_file():
+    if exhibit.view.maze is not None or not (exhibit.best or exhibit.median) or not exhibit.has_film:
         return ""
-    return f'<script type="text/plain" id="{name}">{base64.b64encode(film.read_bytes()).decode()}</script>'
+    return f'<script type="text/plain" id="{name}">{base64.b64encode(exhibit.film.read_bytes()).decode()}</script>'
 
 
 def _json(data: Any) -> str:

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from leads.report import style
 from leads.report.curves import coverage_figure, profiles_figure
-from leads.report.exhibits import Exhibit, exhibits, skills_figure
+from leads.report.exhibits import Exhibit, agent_of, exhibits, skills_figure
 from leads.report.page import page
 from leads.report.study import Study, read_study
 from leads.report.study_tables import RANKED, study_tables
+from leads.report.video import write_skills
 from leads.training.checkpoint import write_whole
+from leads.training.evaluation import EVALUATION_EPISODES
 
 
-def write_report(directory: Path, out: Path) -> Iterator[str]:
-    """Yields a line for every file that it has written."""
+def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[str]:
+    """Yields a line for every file that it has written; films are made of robots' best runs that have none."""
     study = read_study(directory)
     tables = study_tables(study)
     with style.writing_to(out / "tables"):
@@ -26,6 +28,8 @@ def write_report(directory: Path, out: Path) -> Iterator[str]:
         yield f"figure {style.save(profiles_figure(study, name), out / 'figures', f'profiles_{name}')}"
     shown = list(exhibits(study))
     yield from _skills(study, shown, out / "figures")
+    if films:
+        yield from _films(shown)
     with style.writing_to(out):
         write_whole(out / "index.html", page(study, tables, shown).encode())
     yield f"page {out / 'index.html'}"
@@ -38,6 +42,16 @@ def _skills(study: Study, shown: list[Exhibit], out: Path) -> Iterator[str]:
             chosen = [exhibit for exhibit in shown if exhibit.result.setting == setting and getattr(exhibit, which)]
             if chosen and len(chosen[0].view.names) > 1:
                 yield f"figure {style.save(skills_figure(chosen), out, f'skills_{which}_{name}')}"
+
+
+def _films(shown: list[Exhibit]) -> Iterator[str]:
+    """What `leads skills` makes of a run, in the run's own directory; the page takes films from there."""
+    for exhibit in shown:
+        run = exhibit.result.run
+        if exhibit.best and not exhibit.has_film and exhibit.view.maze is None:
+            agent = agent_of(exhibit.result)
+            lines = [] if agent is None else write_skills(agent, run.figures, EVALUATION_EPISODES)
+            yield from (line for line in lines if line.endswith(".mp4"))
 
 
 def file_names(titles: list[str]) -> list[str]:
