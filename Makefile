@@ -17,8 +17,8 @@ run: $(VENV)/installed  ## six skills in the Hard maze, with pictures and a film
 	$(BIN)/leads train --task maze-hard --samples 400000 --seed 2 --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 	$(BIN)/leads skills $$(ls -td runs/demo-* | head -1)
 
-test: $(VENV)/installed  ## all tests
-	$(BIN)/python -m pytest
+test: $(VENV)/installed  ## all tests, a process a core
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/installed  ## style and types
 	$(BIN)/ruff check .
