@@ -18,7 +18,7 @@ def test_the_papers_suite_is_all_methods_and_two_controls_on_six_tasks_with_five
     assert {job.config.options["on_wall"] for job in jobs if job.config.task.startswith("maze")} == {"terminate"}
 
 
-@pytest.mark.parametrize("suite", set(SUITES) - {"paper"})
+@pytest.mark.parametrize("suite", [suite for suite in SUITES if suite != "paper"])
 def test_shipped_suites_can_be_used(suite):
     assert load(suite)
 
