@@ -160,9 +160,15 @@ def test_headline_says_plainly_where_leads_is_the_best_and_where_not(write_run, 
     assert "highest fine coverage 81.0 ± 0.0 % (LEADS and METRA)" in lines["maze-hard"], "a tie"
     assert "Without runs: RND, DIAYN, SMM, NGU, LSD, CSD, control." in lines["maze-hard"]
     overall = lines["Is LEADS the best?"]
-    assert "highest fine coverage in 2 of 3 settings (not in maze-u)" in overall
-    assert "highest skill coverage times distinctness in 2 of 3 settings (not in maze-u)" in overall
+    assert "highest fine coverage in 2 of 3 settings with other methods (not in maze-u)" in overall
+    assert "highest skill coverage times distinctness in 2 of 3 settings with other methods (not in maze-u)" in overall
     assert "without runs: fetch-reach, finger, fetch-slide" in overall
+
+
+def test_without_leads_nothing_is_said_of_it(write_run, tmp_path):
+    for method in ("metra", "csd"):
+        write_run(tmp_path, "maze-u", method)
+    assert headline(read_study(tmp_path))["Is LEADS the best?"].startswith("this cannot be told without runs of LEADS")
 
 
 def test_single_runs_are_not_tested_and_have_no_interval(write_run, tmp_path):

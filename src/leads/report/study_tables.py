@@ -247,14 +247,16 @@ def headline(study: Study) -> dict[str, str]:
 def _overall(study: Study) -> str:
     """In how many settings LEADS as it ships has the highest mean of what it is judged by."""
     here = [setting for setting in study.contested if study.of(setting, Entry("leads"))]
-    words = []
-    for name in JUDGED:
+    words = [] if here else ["this cannot be told without runs of LEADS as it ships beside other methods'"]
+    for name in JUDGED if here else ():
         lost = [setting.title for setting in here if Entry("leads") not in _highest(study, setting, name)]
         but = f" (not in {'; '.join(lost)})" if lost else ""
-        words.append(f"highest {_named(name)} in {len(here) - len(lost)} of {len(here)} settings{but}")
+        words.append(
+            f"highest {_named(name)} in {len(here) - len(lost)} of {len(here)} settings with other methods{but}"
+        )
     unseen = [task for task in PAPER["budgets_samples"] if task not in {setting.task for setting in study.settings}]
     without = f" Tasks of the paper without runs: {', '.join(unseen)}." if unseen else ""
-    return f"{', '.join(words)}, of those with other methods.{without}"
+    return f"{', '.join(words)}.{without}"
 
 
 def _said(study: Study, setting: Setting) -> str:
