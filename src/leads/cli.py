@@ -228,7 +228,7 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     command.add_argument(
         "--out", type=Path, default=Path("report"), metavar="REPORT", help="where to write (default report)"
     )
-    films = "first make films of every method's best run on robots, where there are none (half a minute each)"
+    films = "first make films of every method's best run on robots, where there are none"
     command.add_argument("--films", action="store_true", help=films)
     return parser
 

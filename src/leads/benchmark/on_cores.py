@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import wait
@@ -86,9 +85,6 @@ def _child(job: Job, directory: Path, checkpoint_every: int, log: Path) -> None:
         work(job, directory, checkpoint_every)
     except UserError as error:
         sys.exit(str(error))
-    except Exception:
-        traceback.print_exc()
-        sys.exit(1)
     sys.stdout.flush()
     if log.stat().st_size == 0:
         log.unlink()
