@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -35,7 +36,7 @@ class OnCores:
         process = multiprocessing.get_context("spawn").Process(target=_child, args=arguments, daemon=True)
         with _without_interrupts():
             process.start()
-        self.running[process.sentinel] = job, process
+            self.running[process.sentinel] = job, process
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
         found = []
@@ -61,6 +62,7 @@ def cores() -> int:
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
     """What is started here never sees Ctrl-C: it is for the benchmark, which then stops its runs."""
+    resource_tracker.ensure_running()  # the first process starts it otherwise, and it unblocks interrupts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
