@@ -5,7 +5,7 @@
 
 Directories are TASK/METHOD[-VARIANT]/seed-N, as `leads benchmark` makes them. What the tables have of the same run is
 replaced, unless it went on for clearly longer. Whatever is not taken is named. The published tables are of the suites
-paper, noises, ablation and slide.
+paper, noises, below, ablation and slide.
 """
 
 import argparse

@@ -37,7 +37,7 @@ def test_the_error_falls_where_it_was_and_stays_elsewhere(rnd, model, after):
     places = jnp.asarray([[1.0, 1.0], [-1.0, -1.0], [-1.5, 1.0]])
     before, now = (np.asarray(m.novelty.error(places, 2.0)) for m in (model, learnt))
     assert now[0] < 0.02 * before[0]
-    assert np.all(now[1:] > 0.3 * before[1:])
+    assert np.all(now[1:] > [0.9 * before[1], 0.4 * before[2]]), "the third place shares a coordinate with the corner"
     assert metrics["prediction_error"][-1] < 0.05 * metrics["prediction_error"][0]
 
 

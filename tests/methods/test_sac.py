@@ -120,17 +120,6 @@ def test_target_critics_follow_the_critics(update, state, batch):
     assert not np.array_equal(state.critics.weights[0][0], state.critics.weights[0][1]), "two critics, not one twice"
 
 
-def trained(sac: Sac, data: Experience, steps: int) -> SacState:
-    """After gradient steps on batches of `data`."""
-
-    def step(state, key):
-        index = jax.random.randint(key, (sac.config.batch,), 0, len(data.r))
-        return sac.update(state, jax.tree.map(lambda x: x[index], data), key)
-
-    keys = jax.random.split(jax.random.key(0), steps)
-    return quick_jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
-
-
 @pytest.fixture(scope="module")
 def solved(quick_jit) -> SacState:
     """At s = -1 the reward is -(a - z/2)^2, and that was the end; at 0 it is 1 for ever, at 1 it is 1 and the end."""

@@ -26,7 +26,7 @@ class CsdConfig(DisplacementConfig):
     reward_scale: float = 10.0
     """By what rewards are multiplied (published: 10 for locomotion)."""
     first_temperature: float = 0.01
-    """The learnt temperature in the beginning; with .3, as the others have, it covered less of maze-hard."""
+    """The learnt temperature in the beginning (authors' code: fixed, .03 to .3 by task)."""
 
     def __post_init__(self):
         super().__post_init__()

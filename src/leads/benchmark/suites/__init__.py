@@ -12,7 +12,7 @@ from leads.errors import UserError
 from leads.fields import build
 from leads.training.run import RunConfig, run_config
 
-SUITES = ("quick", "paper", "noises", "ablation", "slide")
+SUITES = ("quick", "paper", "noises", "below", "ablation", "slide")
 """Those that are shipped, as NAME.toml beside this file."""
 
 
