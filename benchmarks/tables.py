@@ -1,4 +1,4 @@
-"""Makes the tables in README.md and docs/ from results/runs.csv and results/curves.csv (`make results`).
+"""Makes the tables in README.md and docs/ from the CSV files in results/ (`make results`).
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; everything else in a page is left as it is.
 """
@@ -50,8 +50,8 @@ def values(table: Rows, number: str) -> list[float]:
     return [float(row[number]) for row in table if row[number] != ""]
 
 
-def of(runs: Rows, method: tuple[str, str], task: str) -> Rows:
-    on_wall = "terminate" if task in TASKS else ""
+def of(runs: Rows, method: tuple[str, str], task: str, walls: str = "terminate") -> Rows:
+    on_wall = walls if task in TASKS else ""
     return select(runs, method=method[0], variant=method[1], task=task, on_wall=on_wall)
 
 
@@ -136,6 +136,37 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
             both = mean_std(_both(ends), 1)
             body.append([title, title_of(method[0]), *cells, both, mean_std(cost, 0), str(len(ends))])
     return markdown(["maze", "method", *NUMBERS.values(), TIMES, "CPU s per 100,000 samples", "seeds"], body)
+
+
+def methods(runs: Rows, curves: Rows) -> str:
+    """The same in short: coverage / fine coverage / skill coverage / distinctness, means of the seeds."""
+    body = []
+    for noise, names in BY_NOISE.items():
+        for method in names:
+            cells = []
+            for task in TASKS:
+                ends = _at(of(curves, method, task), blocks("noises")[0].samples or 0)
+                means = {number: statistics.mean(values(ends, number)) for number in NUMBERS} if ends else {}
+                shown = [f"{mean:.{2 if digits(number) > 1 else 0}f}" for number, mean in means.items()]
+                cells.append(f"{' / '.join(shown)} (n = {len(ends)})" if ends else "missing")
+            body.append([noise, title_of(method[0]), *cells])
+    return markdown(["noise", "method", *TASKS.values()], body)
+
+
+def below(runs: Rows, curves: Rows) -> str:
+    """What is changed where baselines are below the paper's, beside the default."""
+    changes: dict[str, dict[str, dict[str, Any]]] = {}
+    for block in blocks("below"):
+        for method in block.methods:
+            changes.setdefault(method, {"": {}}).update(block.variants)
+    body = []
+    for method, variants in changes.items():
+        for variant, options in variants.items():
+            done = of(runs, (method, variant), "maze-hard", options.get("on_wall", "terminate"))
+            cells = [mean_std(values(done, number), digits(number)) for number in NUMBERS]
+            changed = f"`{_as_typed(options)}`" if options else "as shipped"
+            body.append([title_of(method), changed, *cells, str(len(done))])
+    return markdown(["method", "what is changed", *NUMBERS.values(), "seeds"], body)
 
 
 def _both(table: Rows) -> list[float]:
@@ -252,8 +283,10 @@ TABLES: dict[str, Callable[[Rows, Rows], str]] = {
     "ablation": ablation,
     "slide": slide,
     "white": white,
-    "best": best,
     "pink": pink,
+    "methods": methods,
+    "best": best,
+    "below": below,
 }
 
 

@@ -14,7 +14,7 @@ from leads.benchmark.progress import BenchmarkProgress
 from leads.benchmark.suites import SUITES
 from leads.compilation import keep_compiled_programs, use_one_core
 from leads.errors import UserError
-from leads.methods import METHODS, config_class
+from leads.methods import METHODS, config_class, simulated_settings
 from leads.progress import Progress
 from leads.report.comparison import write_comparison
 from leads.report.diagnosis import write_diagnosis
@@ -175,7 +175,9 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
     )
     _add_fields(command.add_argument_group("options of the task"), TaskOptions)
     method = _method_of(argv)
-    _add_fields(command.add_argument_group(f"fields of {method}"), config_class(method))
+    others = ", ".join(f"{name} {value}" for name, value in simulated_settings(method).items())
+    elsewhere = f"on robots and your own environments other defaults: {others} (docs/methods)" if others else None
+    _add_fields(command.add_argument_group(f"fields of {method}", elsewhere), config_class(method))
 
     command = commands.add_parser("benchmark", help=benchmark_command.__doc__, description=benchmark_command.__doc__)
     command.set_defaults(command=benchmark_command)

@@ -262,7 +262,7 @@ def test_episodes_end_where_the_environment_ends_them(make, lengths, ends):
 
 # By name
 
-REACHER = {"features": (4, 5), "low": (-0.3, -0.3), "high": (0.3, 0.3)}
+REACHER = {"features": (8, 9), "low": (-0.3, -0.3), "high": (0.3, 0.3)}
 MAZE = "gym:gymnasium_robotics:PointMaze_UMaze-v3"
 
 
@@ -438,7 +438,7 @@ def test_names_that_lead_nowhere(name, message):
     [
         ({"features": (0, 10)}, "features: [0, 10] is not allowed; give one to three different numbers from 0 to 9"),
         ({"features": (0, 1)}, "low: say where the features' box ends"),
-        (REACHER | {"low": (-1,)}, "low: (-1,) is not allowed; give a number for each of features [4, 5]"),
+        (REACHER | {"low": (-1,)}, "low: (-1,) is not allowed; give a number for each of features [8, 9]"),
         (REACHER | {"low": (0.3, 0)}, "low: [0.3, 0.0] is not below high, [0.3, 0.3]"),
         (REACHER | {"low": (0, np.inf)}, "low: (0, inf) is not numbers with commas between them"),
         (REACHER | {"high": (0, np.nan)}, "high: (0, nan) is not numbers with commas between them"),

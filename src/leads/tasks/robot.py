@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 480, 360
 
 
 class Robot(gymnasium.Env[np.ndarray, np.ndarray]):
-    """A simulation in its own `data`; `model` is shared by all environments of a kind and never written to."""
+    """A simulation in its own `data`; `model` is shared by all of a kind, and its physics never change."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 25}  # noqa: RUF012 (as Gymnasium declares it)
     camera: dict[str, Any]

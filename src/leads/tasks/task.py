@@ -19,7 +19,7 @@ class Task:
     horizon: int
     """Steps of an episode, at most."""
     budget: int
-    """Samples of the published study."""
+    """Samples of a run, if none are given: those of the published study where there is one."""
     features: Callable[[Float[Array, "*batch state"]], Float[Array, "*batch feature"]]
     """What coverage looks at, from states."""
     low: np.ndarray
