@@ -143,14 +143,15 @@ def methods(runs: Rows, curves: Rows) -> str:
     body = []
     for noise, names in BY_NOISE.items():
         for method in names:
-            cells = []
-            for task in TASKS:
-                ends = _at(of(curves, method, task), blocks("noises")[0].samples or 0)
-                means = {number: statistics.mean(values(ends, number)) for number in NUMBERS} if ends else {}
-                shown = [f"{mean:.{2 if digits(number) > 1 else 0}f}" for number, mean in means.items()]
-                cells.append(f"{' / '.join(shown)} (n = {len(ends)})" if ends else "missing")
-            body.append([noise, title_of(method[0]), *cells])
-    return markdown(["noise", "method", *TASKS.values()], body)
+            ends = [_at(of(curves, method, task), blocks("noises")[0].samples or 0) for task in TASKS]
+            body.append([noise, title_of(method[0]), *map(_means, ends), " / ".join(str(len(found)) for found in ends)])
+    return markdown(["noise", "method", *TASKS.values(), "seeds"], body)
+
+
+def _means(table: Rows) -> str:
+    shown = {"distinctness": ".2f"}
+    means = {number: statistics.mean(values(table, number)) for number in NUMBERS} if table else {}
+    return " / ".join(f"{mean:{shown.get(number, '.0f')}}" for number, mean in means.items()) or "missing"
 
 
 def below(runs: Rows, curves: Rows) -> str:
