@@ -181,21 +181,21 @@ def best(runs: Rows, curves: Rows) -> str:
     for noise, methods in BY_NOISE.items():
         for task, title in TASKS.items():
             ends = {method: _at(of(curves, method, task), blocks("noises")[0].samples or 0) for method in methods}
-            numbers = [{method: values(table, number) for method, table in ends.items()} for number in NUMBERS]
-            numbers.append({method: _both(table) for method, table in ends.items()})
-            body.append([noise, title, *(_first(found, methods[0]) for found in numbers)])
+            numbers = {number: {m: values(table, number) for m, table in ends.items()} for number in NUMBERS}
+            numbers["both"] = {method: _both(table) for method, table in ends.items()}
+            cells = [_first(found, methods[0], digits(number)) for number, found in numbers.items()]
+            body.append([noise, title, *cells])
     return markdown(["noise", "maze", *NUMBERS.values(), TIMES], body)
 
 
-def _first(found: dict[tuple[str, str], list[float]], ours: tuple[str, str]) -> str:
-    """Who has the highest mean, and how LEADS compares with that."""
-    means = {method: statistics.mean(numbers) for method, numbers in found.items() if numbers}
+def _first(found: dict[tuple[str, str], list[float]], ours: tuple[str, str], shown: int) -> str:
+    """Who has the highest mean, in the digits that are shown, and how LEADS compares with that."""
+    means = {method: round(statistics.mean(numbers), shown) for method, numbers in found.items() if numbers}
     if len(means) < len(found):
         return "missing"
-    first = max(means, key=lambda method: (means[method], method == ours))
-    return (
-        title_of(first[0]) if first == ours else f"{title_of(first[0])}; LEADS is {compared(found[ours], found[first])}"
-    )
+    first = [method for method, mean in means.items() if mean == max(means.values())]
+    names = ", ".join(title_of(method) for method, _ in first)
+    return names if ours in first else f"{names}; LEADS is {compared(found[ours], found[first[0]])}"
 
 
 def _at(points: Rows, samples: int) -> Rows:
