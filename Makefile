@@ -29,7 +29,7 @@ bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/simulators.py
 
-pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds (about ten minutes)
+pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds (about fifteen minutes)
 	$(BIN)/python benchmarks/pendulum.py
 
 reachable: $(VENV)/installed  ## cells of the finger's grid that long play without learning reaches (some minutes)
