@@ -128,7 +128,7 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
     body = []
     for task, title in TASKS.items():
         for method in BY_NOISE[noise]:
-            ends = _at(of(curves, method, task), blocks("noises")[0].samples or 0)
+            ends = _ends(curves, method, task)
             cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             seeds = {row["seed"] for row in ends}
             done = [row for row in of(runs, method, task) if row["seed"] in seeds]
@@ -138,12 +138,17 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
     return markdown(["maze", "method", *NUMBERS.values(), TIMES, "CPU s per 100,000 samples", "seeds"], body)
 
 
+def _ends(curves: Rows, method: tuple[str, str], task: str) -> Rows:
+    """What each seed had at the number of samples at which methods are compared."""
+    return _at(of(curves, method, task), blocks("noises")[0].samples or 0)
+
+
 def methods(runs: Rows, curves: Rows) -> str:
     """The same in short: coverage / fine coverage / skill coverage / distinctness, means of the seeds."""
     body = []
     for noise, names in BY_NOISE.items():
         for method in names:
-            ends = [_at(of(curves, method, task), blocks("noises")[0].samples or 0) for task in TASKS]
+            ends = [_ends(curves, method, task) for task in TASKS]
             body.append([noise, title_of(method[0]), *map(_means, ends), " / ".join(str(len(found)) for found in ends)])
     return markdown(["noise", "method", *TASKS.values(), "seeds"], body)
 
@@ -180,7 +185,7 @@ def best(runs: Rows, curves: Rows) -> str:
     body = []
     for noise, methods in BY_NOISE.items():
         for task, title in TASKS.items():
-            ends = {method: _at(of(curves, method, task), blocks("noises")[0].samples or 0) for method in methods}
+            ends = {method: _ends(curves, method, task) for method in methods}
             numbers = {number: {m: values(table, number) for m, table in ends.items()} for number in NUMBERS}
             numbers["both"] = {method: _both(table) for method, table in ends.items()}
             cells = [_first(found, methods[0], digits(number)) for number, found in numbers.items()]

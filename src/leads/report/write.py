@@ -37,7 +37,7 @@ def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[st
 
 def _skills(study: Study, shown: list[Exhibit], out: Path) -> Iterator[str]:
     """The skills of every method's best and median seed, a figure a setting; a single feature has no plane."""
-    for old in out.glob("skills_*"):
+    for old in (*out.glob("skills_best_*"), *out.glob("skills_median_*")):
         old.unlink()  # of an earlier report, perhaps of a setting that is gone
     for setting, name in zip(study.settings, file_names([setting.title for setting in study.settings]), strict=True):
         for which in ("best", "median"):
