@@ -82,10 +82,12 @@ def benchmark_command(arguments: argparse.Namespace) -> None:
             raise
     failed = [standing for standing in standings if standing.state == "failed"]
     for standing in failed:
-        print(f"leads: {standing.job.name} failed: {standing.reason}; see {standing.job.log(out)}", file=sys.stderr)
+        job, log = standing.job, standing.job.log(out)
+        see = f"; see {log}" if job.has_log(out) else ""
+        print(f"leads: {job.name} failed: {standing.reason}{see}", file=sys.stderr)
     if failed:
         sys.exit(1)
-    print(f"{len(standings)} runs in {out}")
+    print(f"{len(standings)} run{'s' * (len(standings) != 1)} in {out}")
 
 
 def skills_command(arguments: argparse.Namespace) -> None:

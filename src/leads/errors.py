@@ -3,3 +3,9 @@
 
 class UserError(Exception):
     """Bad input: the command line prints the message alone and exits with code 2."""
+
+
+def in_a_line(error: BaseException) -> str:
+    """An exception in words; of one that nobody foresaw, its kind and the first line of what it says."""
+    said = str(error).strip().splitlines()[:1]
+    return str(error) if isinstance(error, UserError) else ": ".join([type(error).__name__, *said])

@@ -81,6 +81,7 @@ def _columns(metrics: dict[str, Any]) -> dict[str, str]:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds."""
+    """Minutes and seconds, and hours if there are any."""
     minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes}:{seconds:02d}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

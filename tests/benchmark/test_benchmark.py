@@ -1,5 +1,6 @@
 """The benchmark: what it does in which order, and that no failure, kill -9 or second start changes how it ends."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -105,6 +106,37 @@ def test_a_run_that_cannot_be_begun_is_reported_and_the_others_are_done(tmp_path
     assert failed.state == "failed" and failed.reason.startswith("it cannot be begun: ")
 
 
+def test_a_run_whose_process_is_killed_goes_on_from_its_checkpoint(tmp_path, capsys):
+    file, out = suite(tmp_path / "suite.toml", [0], 20_000), tmp_path / "out"
+    [job] = load(file)
+    told = []
+
+    def kill_once(standings, costs):
+        told.extend(s.reason for s in standings if s.reason and s.reason not in told)
+        if not told and checkpoint.epochs(job.directory(out) / "checkpoints"):
+            for process in multiprocessing.active_children():
+                process.kill()
+
+    [end] = benchmark(file, out, report=kill_once)
+    assert end.state == "done" and told == ["its process was ended by signal 9, Killed"]
+    assert not job.log(out).exists()
+    assert_same_end(job.directory(out), train(tmp_path / "alone", 0, 20_000))
+
+
+def test_the_reason_of_an_exception_is_told_and_its_traceback_kept(tmp_path, capsys):
+    file, out = suite(tmp_path / "suite.toml", [0], 20_000), tmp_path / "out"
+    [job] = load(file)
+    Run.create(job.directory(out), job.config)
+    (job.directory(out) / "checkpoints").write_text("in the way")
+    job.say(out, "an older failure")
+    with pytest.raises(SystemExit) as stop:
+        main(["benchmark", file, "--out", str(out)])
+    [line] = capsys.readouterr().err.splitlines()
+    assert stop.value.code == 1
+    assert line.startswith(f"leads: {job.name} failed: FileExistsError: ") and line.endswith(f"; see {job.log(out)}")
+    assert "Traceback" in job.log(out).read_text()
+
+
 def test_a_benchmark_does_what_is_missing_and_nothing_else(tmp_path, capsys):
     out = tmp_path / "out"
     ends = benchmark(suite(tmp_path / "one.toml", [0], 2_000), out, processes=2)
@@ -168,6 +200,15 @@ def test_the_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):
         benchmark(suite(tmp_path / "suite.toml", [0], 500), tmp_path / "out", engine="ray")
 
 
+def test_a_summary_that_is_none_is_named(tmp_path):
+    file = suite(tmp_path / "suite.toml", [0], 500)
+    run = train(tmp_path / "out/maze-u/random/seed-0", 0, 500)
+    for text in ("{", "{}", "[]", "null", '{"samples": 0, "cpu_seconds": 1}', '{"samples": "many", "cpu_seconds": 1}'):
+        (run / "summary.json").write_text(text)
+        with pytest.raises(leads.UserError, match=r"summary\.json cannot be used"):
+            benchmark(file, tmp_path / "out")
+
+
 def test_two_benchmarks_in_one_directory_are_refused(tmp_path):
     with Run(tmp_path).lock(), pytest.raises(leads.UserError, match="in use by another process"):
         benchmark(suite(tmp_path / "suite.toml", [0], 500), tmp_path)
@@ -184,7 +225,9 @@ def test_kill_9_and_a_second_start_lose_no_finished_run_and_repeat_nothing_befor
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    while _is_in_use(cut):
+    for _ in range(600):
+        if not _is_in_use(cut):
+            break
         time.sleep(0.1)
     assert not (cut / "summary.json").exists()
     before, epoch = contents(finished), checkpoint.epochs(cut / "checkpoints")[-1]
@@ -214,13 +257,12 @@ def test_ctrl_c_stops_all_runs_and_says_how_to_go_on(tmp_path):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     signal.signal(signal.SIGINT, before)
-    assert process.stdout is not None
-    while "begins" not in process.stdout.readline():
-        pass
+    assert process.stdout is not None and any("begins" in line for line in process.stdout)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate()
     assert process.returncode == 130 and "start the same benchmark again" in errors
     assert all(line.startswith("leads: ") for line in errors.splitlines()), errors
+    assert not load(file)[0].has_log(tmp_path / "out"), "the run saw it too"
     for _ in range(100):
         if not _is_alive(process.pid):
             return

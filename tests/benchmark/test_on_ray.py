@@ -97,6 +97,19 @@ def test_what_a_worker_sends_late_is_not_taken(random_run, tmp_path):
         shelf.put(job, newest, files, set(files))
 
 
+def test_a_damaged_checkpoint_is_named_and_does_not_stand_in_the_way_of_a_worker(tmp_path):
+    [job, *_] = load(suite(tmp_path / "suite.toml", 4_000))
+    shelf, run = Shelf(tmp_path), Run(job.directory(tmp_path))
+    leads.train("maze-u", "random", 0, 4_000, run.directory, checkpoint_every=2, n_episode=1)
+    older, newest = checkpoint.epochs(run.checkpoints)
+    (run.checkpoints / f"epoch-{newest:06d}.npz").write_bytes(b"")
+    left = shelf.get(job)
+    assert checkpoint.epochs(run.checkpoints) == [older] and f"checkpoints/epoch-{newest:06d}.npz" not in left
+    assert f"epoch-{newest:06d}.npz is damaged" in job.log(tmp_path).read_text()
+    shelf.put(job, older, {"metrics.jsonl": b"from the one before"}, set(left))
+    assert shelf.get(job)["metrics.jsonl"] == b"from the one before"
+
+
 def test_a_directory_with_something_else_in_it_is_refused(tmp_path):
     [job, *_] = load(suite(tmp_path / "suite.toml", 4_000))
     job.directory(tmp_path).mkdir(parents=True)
@@ -104,6 +117,18 @@ def test_a_directory_with_something_else_in_it_is_refused(tmp_path):
     (job.directory(tmp_path) / "thesis.tex").write_text("precious")
     with pytest.raises(leads.UserError, match="not empty"):
         Shelf(tmp_path).get(job)
+
+
+def test_what_fails_on_a_node_is_told_with_its_reason(tmp_path):
+    file, out = suite(tmp_path / "suite.toml", 4_000), tmp_path / "out"
+    damaged, *others = load(file)
+    damaged.directory(out).mkdir(parents=True)
+    Run.create(damaged.directory(out), damaged.config).append("metrics.jsonl", {"epoch": 1})
+    (damaged.directory(out) / "skills.jsonl").write_text("{\n{\n")
+    ends = {end.job.name: end for end in benchmark(file, out, engine="ray")}
+    assert ends[damaged.name].state == "failed" and ends[damaged.name].reason.endswith("damaged: line 1 cannot be read")
+    assert "Traceback" in damaged.log(out).read_text() or "ray::" in damaged.log(out).read_text()
+    assert all(ends[job.name].state == "done" for job in others)
 
 
 @pytest.mark.parametrize("address", ["ray://head:10001", "127.0.0.1:1", "head", "auto"])

@@ -1,12 +1,19 @@
 """What a benchmark tells while it goes on."""
 
+import csv
+import io
+from pathlib import Path
+from statistics import mean
+
 import pytest
+from rich.console import Console
 
 from leads.benchmark import progress as module
-from leads.benchmark.costs import COMPILING, Costs
+from leads.benchmark.costs import Costs
 from leads.benchmark.progress import BenchmarkProgress
 from leads.benchmark.standing import Standing
 from leads.benchmark.suites import load
+from leads.progress import clock
 
 
 @pytest.fixture
@@ -67,5 +74,32 @@ def test_a_run_that_goes_on_from_its_last_checkpoint_does_not_spoil_the_time_lef
     assert "0 of 1 runs done, 1 running, 5:20 left" in capsys.readouterr().out
 
 
-def test_costs_of_what_was_never_run_are_guessed(jobs):
-    assert Costs().of(jobs[0]) == pytest.approx(COMPILING + 0.5)
+def published_costs() -> dict[tuple[str, str], float]:
+    """Mean CPU seconds a sample of every method, as it ships, on every task."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in csv.DictReader((Path(__file__).parents[2] / "benchmarks/results/runs.csv").read_text().splitlines()):
+        if row["variant"] == "":
+            each = float(row["cpu_seconds"]) / float(row["samples"])
+            found.setdefault((row["method"], row["task"]), []).append(each)
+    return {key: mean(each) for key, each in found.items()}
+
+
+def test_costs_of_what_was_never_run_are_guessed_well(tmp_path):
+    for (method, task), known in published_costs().items():
+        file = tmp_path / "suite.toml"
+        file.write_text(f'[[runs]]\nmethods = ["{method}"]\ntasks = ["{task}"]\nseeds = [0]\nsamples = 1_000_000\n')
+        guess = Costs().of(load(str(file))[0])
+        assert guess == pytest.approx(1e6 * known, rel=0.6, abs=60), (method, task)
+
+
+def test_a_terminal_shows_a_bar_for_all_and_for_each_run(jobs, costs):
+    standings = [Standing(jobs[0], "running", 500, 40.0), *(Standing(job, "waiting") for job in jobs[1:])]
+    console = Console(file=io.StringIO(), width=120)
+    console.print(module._table("1 running", standings, standings[:1], costs))
+    everything, run = console.file.getvalue().splitlines()
+    assert everything.startswith("all ") and everything.rstrip().endswith("1 running")
+    assert run.startswith("maze-u/leads/seed-0 ") and run.rstrip().endswith("500 of 1,000 samples, coverage 40 %")
+
+
+def test_long_times_have_hours():
+    assert [clock(seconds) for seconds in (59.6, 3599, 3600, 262_861)] == ["1:00", "59:59", "1:00:00", "73:01:01"]

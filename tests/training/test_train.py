@@ -125,7 +125,7 @@ def test_a_changed_config_does_not_cost_the_run(whole, tmp_path):
     for change in ({"actor_hidden": [7]}, {"actor_hidden": "wide"}, {"colour": 1}):
         (run / "config.json").write_text(json.dumps(config | {"fields": config["fields"] | change}))
         with pytest.raises(leads.UserError, match=r"config\.json"):
-            leads.resume(run)
+            leads.resume(run, samples=12_000)
     for change in ({"samples": "many"}, {"fields": 3}, {"maze": {"walls": 3}}, {"method": "magic"}, {"format": 99}):
         (run / "config.json").write_text(json.dumps(config | change))
         with pytest.raises(leads.UserError, match=r"config\.json cannot be used"):
@@ -143,6 +143,53 @@ def test_resuming_a_finished_run_changes_nothing(whole):
     before = (whole / "metrics.jsonl").read_bytes(), arrays(whole)
     leads.resume(whole)
     assert before == ((whole / "metrics.jsonl").read_bytes(), arrays(whole))
+
+
+def test_a_finished_run_without_checkpoints_is_kept(whole, tmp_path):
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
+    shutil.rmtree(run / "checkpoints")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    leads.resume(run)
+    with pytest.raises(leads.UserError, match="is finished and cannot go on: it has no checkpoint that is whole"):
+        leads.resume(run, samples=12_000)
+    assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+
+DAMAGE = {
+    "a bad line": lambda lines: [*lines[:2], b"{", *lines[3:]],
+    "a line that says nothing": lambda lines: [*lines[:2], b"[1]", *lines[3:]],
+    "a line that is no text": lambda lines: [*lines[:2], b"\xff\xfe", *lines[3:]],
+    "a line less": lambda lines: [*lines[:2], *lines[3:]],
+    "no end": lambda lines: lines[:2],
+    "nothing": lambda lines: [],
+}
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "timing.jsonl"])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_log_is_named_and_nothing_is_changed(whole, tmp_path, name, damage):
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
+    (run / name).write_bytes(b"".join(line + b"\n" for line in damage((run / name).read_bytes().splitlines())))
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(leads.UserError, match=rf"{name} is damaged"):
+        leads.resume(run, samples=12_000)
+    assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+
+def test_damaged_checkpoints_do_not_stay_in_the_way_of_new_ones(whole, tmp_path):
+    run = interrupted(tmp_path, 5)
+    for path in (run / "checkpoints").glob("*.npz"):
+        path.write_bytes(b"")
+
+    def stop(metrics):
+        if metrics["epoch"] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        leads.resume(run, checkpoint_every=2, report=stop)
+    assert checkpoint.epochs(run / "checkpoints") == [2]
+    leads.resume(run)
+    assert_same_end(run, whole)
 
 
 def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):

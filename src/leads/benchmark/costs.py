@@ -6,11 +6,14 @@ from leads.benchmark.standing import Standing
 from leads.benchmark.suites import Job
 from leads.training.run import Run
 
-LEARNING = {"leads": 5e-4, "random": 3e-6}
-"""CPU seconds a sample in mazes, roughly."""
-OTHER_LEARNING = 4e-4
-SIMULATOR = {"fetch-reach": 2e-3, "fetch-slide": 2e-3, "hand": 2e-3, "finger": 5e-4}
-"""What a simulator adds to that."""
+LEARNING = {"leads": 4.5e-4, "ngu": 5e-4, "random": 3e-6}
+"""CPU seconds a sample in mazes, roughly, as benchmarks/results/runs.csv has them."""
+OTHER_LEARNING = 3e-4
+SIMULATOR = {"fetch-reach": 1.3e-3, "fetch-slide": 1.7e-3, "hand": 1.7e-3, "finger": 1e-4}
+"""What a simulator adds to that; evaluation is part of it."""
+OTHER_SIMULATOR = 3e-4
+LEADS_ON_HOST = 3e-3
+"""What LEADS adds on simulators, where it learns more from each sample."""
 COMPILING = 15.0
 """CPU seconds a run that is the first of its kind, roughly."""
 
@@ -32,7 +35,9 @@ class Costs:
         config = job.config
         if job.kind in self.known:
             return config.samples * self.known[job.kind]
-        each = LEARNING.get(config.method, OTHER_LEARNING) + SIMULATOR.get(config.task, 0.0)
+        each = LEARNING.get(config.method, OTHER_LEARNING)
+        if not config.task.startswith("maze"):
+            each += SIMULATOR.get(config.task, OTHER_SIMULATOR) + LEADS_ON_HOST * (config.method == "leads")
         return COMPILING + config.samples * each
 
     def left(self, standing: Standing) -> float:

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from leads.benchmark.suites import Job
 from leads.benchmark.work import work
-from leads.errors import UserError
+from leads.errors import UserError, in_a_line
 
 
 class OnCores:
@@ -23,34 +23,39 @@ class OnCores:
 
     def __init__(self, out: Path, processes: int, checkpoint_every: int):
         self.out, self.processes, self.checkpoint_every = out, processes, checkpoint_every
-        self.running: dict[Any, tuple[Job, BaseProcess]] = {}
-        """By what tells that the process has ended."""
+        self.running: dict[Any, tuple[Job, BaseProcess, Connection]] = {}
+        """By what tells that the process has ended; through the connection comes why, if it failed."""
 
     def has_room(self) -> bool:
         return len(self.running) < self.processes
 
     def begin(self, job: Job) -> None:
-        log = job.log(self.out)
+        log, spawn = job.log(self.out), multiprocessing.get_context("spawn")
         log.parent.mkdir(parents=True, exist_ok=True)
-        arguments = job, job.directory(self.out), self.checkpoint_every, log
-        process = multiprocessing.get_context("spawn").Process(target=_child, args=arguments, daemon=True)
+        reason, to_say = spawn.Pipe(duplex=False)
+        arguments = job, job.directory(self.out), self.checkpoint_every, log, to_say
+        process = spawn.Process(target=_child, args=arguments, daemon=True)
         with _without_interrupts():
             process.start()
-            self.running[process.sentinel] = job, process
+            self.running[process.sentinel] = job, process, reason
+        to_say.close()
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
         found = []
         for sentinel in wait(list(self.running), timeout=seconds):
-            job, process = self.running.pop(sentinel)
+            job, process, reason = self.running.pop(sentinel)
             process.join()
-            found.append((job, _reason(process.exitcode or 0, job.log(self.out))))
+            found.append((job, _reason(process.exitcode or 0, reason)))
             process.close()
+            reason.close()
+            if not job.has_log(self.out):
+                job.log(self.out).unlink(missing_ok=True)
         return found
 
     def close(self) -> None:
-        for _, process in self.running.values():
+        for _, process, _ in self.running.values():
             process.terminate()
-        for _, process in self.running.values():
+        for _, process, _ in self.running.values():
             process.join()
 
 
@@ -70,26 +75,28 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _reason(exit_code: int, log: Path) -> str:
+def _reason(exit_code: int, reason: Connection) -> str:
     if exit_code < 0:
         return f"its process was ended by signal {-exit_code}, {signal.strsignal(-exit_code)}"
-    lines = log.read_text(errors="replace").strip().splitlines() if exit_code and log.exists() else []
-    return lines[-1] if lines else f"its process ended with exit code {exit_code}" if exit_code else ""
-
-
-def _child(job: Job, directory: Path, checkpoint_every: int, log: Path) -> None:
-    """A run in a process of its own; whatever is said goes to the log, which stays if anything was."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with open(log, "a") as file:
-        os.dup2(file.fileno(), sys.stdout.fileno())
-        os.dup2(file.fileno(), sys.stderr.fileno())
     try:
+        return reason.recv()
+    except EOFError:
+        return f"its process ended with exit code {exit_code}" if exit_code else ""
+
+
+def _child(job: Job, directory: Path, checkpoint_every: int, log: Path, reason: Connection) -> None:
+    """A run in a process of its own; whatever is said goes to the log, and why it failed to the benchmark."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        with open(log, "a") as file:
+            os.dup2(file.fileno(), sys.stdout.fileno())
+            os.dup2(file.fileno(), sys.stderr.fileno())
         work(job, directory, checkpoint_every)
-    except UserError as error:
-        sys.exit(str(error))
-    sys.stdout.flush()
-    if log.stat().st_size == 0:
-        log.unlink()
+    except Exception as error:
+        reason.send(in_a_line(error))
+        if isinstance(error, UserError):
+            sys.exit(1)
+        raise
 
 
 def _end_with_parent() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from leads.benchmark.suites import Job
 from leads.benchmark.work import work
-from leads.errors import UserError
+from leads.errors import UserError, in_a_line
 from leads.training import checkpoint
 from leads.training.run import LOGS, Run
 
@@ -36,7 +36,7 @@ class OnRay:
         try:
             _try(address)
             ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise UserError(f"address: {address} cannot be used ({str(error).splitlines()[0]})") from error
         self.ray, self.out, self.checkpoint_every = ray, out, checkpoint_every
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -65,15 +65,11 @@ class OnRay:
             self.ray.get(task)
             return ""
         except self.ray.exceptions.RayTaskError as error:
-            text = str(error).strip()
-            reason = text.splitlines()[-1]
+            text, reason = str(error).strip(), in_a_line(error.cause)
         except self.ray.exceptions.RayError as error:
             text = f"its worker was lost: {str(error).strip()}"
             reason = text.split(". ")[0]
-        log = job.log(self.out)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with open(log, "a") as file:
-            file.write(text + "\n")
+        job.say(self.out, text)
         return reason
 
     def close(self) -> None:
@@ -84,9 +80,9 @@ def _try(address: str | None) -> None:
     """Finds out at once what Ray would find out in minutes."""
     if address is None or address in ("auto", "local"):
         return
-    if "://" in address:
-        raise ValueError("give HOST:PORT, on a node of the cluster")
     host, _, port = address.rpartition(":")
+    if "://" in address or not port.isdigit():
+        raise ValueError("give HOST:PORT, on a node of the cluster")
     socket.create_connection((host, int(port)), timeout=10).close()
 
 
@@ -97,11 +93,14 @@ class Shelf:
         self.out = out
 
     def get(self, job: Job) -> Files:
-        """What there is of a run."""
-        directory = job.directory(self.out)
-        if directory.exists() and not (directory / "config.json").exists():
-            Run(directory).refuse_if_used()
-        return read(directory)
+        """What there is of a run, without damaged checkpoints."""
+        run = Run(job.directory(self.out))
+        if run.directory.exists() and not (run.directory / "config.json").exists():
+            run.refuse_if_used()
+        for epoch, wrong in checkpoint.damaged(run.checkpoints).items():
+            job.say(self.out, f"{wrong}; it is removed")
+            checkpoint.remove(run.checkpoints, epoch)
+        return read(run.directory)
 
     def put(self, job: Job, epoch: int, files: Files, names: set[str]) -> None:
         """Makes a run what it was elsewhere at a checkpoint: what is new of its files, and the names of all of them."""

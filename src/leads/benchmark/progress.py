@@ -26,8 +26,8 @@ class BenchmarkProgress(Display):
             if s.part < self.first[s.job.name].part:  # it goes on from its last checkpoint
                 self.first[s.job.name] = s
             before = self.before.get(s.job.name, self.first[s.job.name])
-            if before.state != s.state and (text := _event(s)):
-                self.say(f"{s.job.name}: {text}")
+            if before.state != s.state:
+                self.say(f"{s.job.name}: {_event(s)}")
         self.before = {s.job.name: s for s in standings}
         running = [s for s in standings if s.state == "running"]
         self.most_at_once = max(self.most_at_once, len(running))

@@ -34,8 +34,12 @@ def save(directory: Path, epoch: int, state: Any) -> None:
     write_whole(directory / f"epoch-{epoch:06d}.npz", data)
     write_whole(directory / f"epoch-{epoch:06d}.json", json.dumps(manifest).encode())
     for old in epochs(directory)[:-KEPT]:
-        (directory / f"epoch-{old:06d}.json").unlink()
-        (directory / f"epoch-{old:06d}.npz").unlink(missing_ok=True)
+        remove(directory, old)
+
+
+def remove(directory: Path, epoch: int) -> None:
+    for kind in ("json", "npz"):
+        (directory / f"epoch-{epoch:06d}.{kind}").unlink(missing_ok=True)
 
 
 def epochs(directory: Path) -> list[int]:
@@ -46,20 +50,36 @@ def epochs(directory: Path) -> list[int]:
 def restore(directory: Path, epoch: int, like: State) -> State:
     """The state saved at `epoch`, in the shape of `like`."""
     path = directory / f"epoch-{epoch:06d}.npz"
+    arrays = _read(path)
+    expected = {name: (leaf.shape, leaf.dtype) for name, leaf in _named_leaves(like)}
+    if {name: (array.shape, array.dtype) for name, array in arrays.items()} != expected:
+        raise UserError(f"checkpoint {path} is whole but not of this run's config: was config.json changed?")
+    leaves = [jax.numpy.asarray(arrays[name]) for name in expected]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
     try:
         manifest = json.loads(path.with_suffix(".json").read_text())
         data = path.read_bytes()
         if len(data) != manifest["bytes"] or hashlib.sha256(data).hexdigest() != manifest["sha256"]:
             raise DamagedCheckpoint(f"checkpoint {path} is damaged: its checksum does not match")
         with np.load(io.BytesIO(data)) as file:
-            arrays = {name: file[name] for name in file.files}
+            return {name: file[name] for name in file.files}
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise DamagedCheckpoint(f"checkpoint {path} is damaged: {error}") from error
-    expected = {name: (leaf.shape, leaf.dtype) for name, leaf in _named_leaves(like)}
-    if {name: (array.shape, array.dtype) for name, array in arrays.items()} != expected:
-        raise UserError(f"checkpoint {path} is whole but not of this run's config: was config.json changed?")
-    leaves = [jax.numpy.asarray(arrays[name]) for name in expected]
-    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def damaged(directory: Path) -> dict[int, str]:
+    """The epochs, newest first, of damaged checkpoints that are newer than every whole one, and what is wrong."""
+    found: dict[int, str] = {}
+    for epoch in reversed(epochs(directory)):
+        try:
+            _read(directory / f"epoch-{epoch:06d}.npz")
+            break
+        except DamagedCheckpoint as error:
+            found[epoch] = str(error)
+    return found
 
 
 def write_whole(path: Path, data: bytes) -> None:

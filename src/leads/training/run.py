@@ -23,8 +23,10 @@ from leads.training import checkpoint
 
 FORMAT = 3
 """Version of the run directory's layout."""
-LOGS = ("metrics.jsonl", "timing.jsonl", "skills.jsonl")
-"""Files that grow with the epochs, a line at a time."""
+EVERY_EPOCH = ("metrics.jsonl", "timing.jsonl")
+"""Files that grow by a line with every epoch."""
+LOGS = (*EVERY_EPOCH, "skills.jsonl")
+"""Files that grow with the epochs."""
 MOST_SAMPLES = 2_000_000_000
 """Samples are counted in 32 bits."""
 VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco")
@@ -115,10 +117,10 @@ class Run:
     def refuse_if_used(self) -> None:
         """A directory in which a run can begin holds nothing."""
         begun = {".lock", "config.json.partial"}  # what a process killed right here leaves behind
-        if {path.name for path in self.directory.iterdir()} - begun:
-            raise UserError(
-                f"out: {self.directory} is not empty; choose another, or continue it with --resume {self.directory}"
-            )
+        there = {path.name for path in self.directory.iterdir()} - begun
+        if there:
+            go_on = f", or continue it with --resume {self.directory}" if "config.json" in there else ""
+            raise UserError(f"out: {self.directory} is not empty; choose another{go_on}")
 
     @classmethod
     def open(cls, directory: Path) -> "Run":
@@ -139,16 +141,19 @@ class Run:
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UserError) as error:
             raise UserError(f"{path} cannot be used: {error}") from error
 
-    def extend(self, samples: int) -> None:
-        """Gives the run a larger budget of samples."""
+    def longer_config(self, samples: int | None) -> RunConfig:
+        """The config with a larger budget of samples, or as it is."""
+        config = self.config()
+        if samples is None:
+            return config
         check_samples(samples)
-        with self.lock():
-            config = self.config()
-            if samples < config.samples:
-                raise UserError(f"samples: {samples} is not allowed; the run in {self.directory} has {config.samples}")
-            if samples > config.samples:
-                (self.directory / "summary.json").unlink(missing_ok=True)
-                self._write_config(replace(config, samples=samples))
+        if samples < config.samples:
+            raise UserError(f"samples: {samples} is not allowed; the run in {self.directory} has {config.samples}")
+        return replace(config, samples=samples)
+
+    @property
+    def is_finished(self) -> bool:
+        return (self.directory / "summary.json").exists()
 
     def _write_config(self, config: RunConfig) -> None:
         data = {"format": FORMAT, **asdict(config), "versions": versions()}
@@ -175,13 +180,25 @@ class Run:
                 print(f"leads: {error}; {instead}", file=sys.stderr)
         return 0, like
 
-    def rewind(self, epoch: int) -> None:
-        """Forgets every line of the logs after `epoch`, also one cut short by a crash; the run is then unfinished."""
-        metrics = self.metrics()
-        if not metrics or metrics[-1]["epoch"] > epoch:
-            (self.directory / "summary.json").unlink(missing_ok=True)
-        for name in LOGS:
-            lines = [line for line in self.read_lines(name) if line["epoch"] <= epoch]
+    def rewind(self, epoch: int, config: RunConfig) -> None:
+        """Makes it an unfinished run of this config that has come to `epoch`: forgets what is later.
+
+        Later are lines of logs, also one cut short by a crash, and damaged checkpoints. If what is earlier is not all
+        there, nothing is touched.
+        """
+        if epoch == 0 and self.is_finished:
+            raise UserError(f"{self.directory} is finished and cannot go on: it has no checkpoint that is whole")
+        logs = {name: [line for line in self.read_lines(name) if line["epoch"] <= epoch] for name in LOGS}
+        for name in EVERY_EPOCH:
+            if [line["epoch"] for line in logs[name]] != list(range(1, epoch + 1)):
+                raise UserError(f"{self.directory / name} is damaged: it lacks some of the epochs 1 to {epoch}")
+        (self.directory / "summary.json").unlink(missing_ok=True)
+        if config != self.config():
+            self._write_config(config)
+        for later in checkpoint.epochs(self.checkpoints):
+            if later > epoch:
+                checkpoint.remove(self.checkpoints, later)
+        for name, lines in logs.items():
             text = "".join(json.dumps(line) + "\n" for line in lines)
             checkpoint.write_whole(self.directory / name, text.encode())
 
@@ -192,13 +209,17 @@ class Run:
             os.fsync(file.fileno())  # so that no checkpoint is ever newer than the log
 
     def read_lines(self, name: str) -> list[dict[str, Any]]:
+        """The lines of a log; the last one may have been cut short by a crash, and then does not count."""
         path = self.directory / name
+        texts = path.read_text(errors="replace").splitlines() if path.exists() else []
         lines = []
-        for text in path.read_text().splitlines() if path.exists() else ():
+        for number, text in enumerate(texts, 1):
             try:
-                lines.append(json.loads(text))
-            except ValueError:
-                break
+                line = json.loads(text)
+                lines += [line] if line["epoch"] > 0 else []
+            except (ValueError, TypeError, KeyError) as error:
+                if number < len(texts):
+                    raise UserError(f"{path} is damaged: line {number} cannot be read") from error
         return lines
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -208,8 +229,11 @@ class Run:
     def summary(self) -> dict[str, Any]:
         path = self.directory / "summary.json"
         try:
-            return json.loads(path.read_text())
-        except (ValueError, OSError) as error:
+            summary = json.loads(path.read_text())
+            if not (summary["samples"] > 0 and summary["cpu_seconds"] >= 0):
+                raise ValueError("its numbers are impossible")
+            return summary
+        except (ValueError, KeyError, TypeError, OSError) as error:
             raise UserError(f"{path} cannot be used: {error}") from error
 
     def write_summary(self, summary: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The training loop: collect, update, evaluate, write it down."""
 
 import resource
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -20,7 +21,7 @@ from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training import checkpoint, evaluation
-from leads.training.run import Run, plain, run_config
+from leads.training.run import Run, RunConfig, plain, run_config
 from leads.training.snapshots import Album
 
 Report = Callable[[dict[str, Any]], None]
@@ -63,7 +64,7 @@ def train(
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     default = Path("runs") / f"{config.task_in_paths}-{method}-seed{seed}-{stamp}"
     directory = default if out is None else Path(out)
-    return _continue(Run.create(directory, config), made, checkpoint_every, threads, report)
+    return _continue(Run.create(directory, config), config, made, checkpoint_every, threads, report)
 
 
 def resume(
@@ -81,9 +82,8 @@ def resume(
     """
     _check(checkpoint_every, threads)
     run = Run.open(Path(directory))
-    if samples is not None:
-        run.extend(samples)
-    return _continue(run, run.config().make_task(task), checkpoint_every, threads, report)
+    config = run.longer_config(samples)
+    return _continue(run, config, config.make_task(task), checkpoint_every, threads, report)
 
 
 def _check(checkpoint_every: int, threads: int) -> None:
@@ -92,14 +92,16 @@ def _check(checkpoint_every: int, threads: int) -> None:
             raise UserError(f"{name}: {value} is not allowed; give a number above 0")
 
 
-def _continue(run: Run, task: Task, checkpoint_every: int, threads: int, report: Report) -> Path:
+def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, threads: int, report: Report) -> Path:
+    """Trains to the end of `config`, which may be further than that of the run so far."""
     keep_compiled_programs()
-    config = run.config()
     method = config.make_method(task)
     with run.lock():
+        if run.is_finished and config == run.config():
+            return run.directory
         key = jax.random.key(config.seed)
         epoch, state = run.restore(initial_state(task, method, key))
-        run.rewind(epoch)
+        run.rewind(epoch, config)
         report({"run": str(run.directory), "epoch": epoch, "note": task.note})
         collect, update, evaluate = phases(task, method, threads)
         due = evaluations(task, method, config.samples)
@@ -231,7 +233,7 @@ def peak_rss_mb() -> float:
     status = Path("/proc/self/status")
     if status.exists():
         return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def _summary(run: Run) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import product
@@ -55,6 +56,15 @@ class Job:
     def log(self, out: Path) -> Path:
         """Where it says what went wrong; beside the directory, which may not be there yet."""
         return out / f"{self.name}.log"
+
+    def has_log(self, out: Path) -> bool:
+        """Whether there is anything to read in it."""
+        return self.log(out).is_file() and self.log(out).stat().st_size > 0
+
+    def say(self, out: Path, text: str) -> None:
+        """Adds to the log, if that can be written."""
+        with suppress(OSError), open(self.log(out), "a") as file:
+            file.write(text + "\n")
 
 
 def load(suite: str) -> list[Job]:
