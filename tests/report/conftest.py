@@ -40,7 +40,7 @@ def write_run():
                 targets = skills.states[:, 0, -1] if method == "leads" else None
                 run.append(FILE, snapshot(made, epoch, done, skills, targets).line())
         if finished:
-            about = {"method": method, "task": task, "seed": seed, "epochs": epochs}
+            about = {"method": method, "task": task, "seed": seed, "on_wall": config.options.get("on_wall", "")}
             run.write_summary(about | line | cost)
         return out
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,8 @@ def browser() -> Iterator:
         context.close()
 
 
-@pytest.fixture
-def page(browser, report) -> Iterator:
+@contextmanager
+def opened(browser, report: Path) -> Iterator:
     """The page as it opens; nothing may be asked of the network or complained of."""
     page, complaints = browser.new_page(), []
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
@@ -48,6 +49,20 @@ def page(browser, report) -> Iterator:
     yield page
     assert complaints == []
     page.close()
+
+
+@pytest.fixture
+def page(browser, report) -> Iterator:
+    with opened(browser, report) as page:
+        yield page
+
+
+def choose(page, **choices: str) -> None:
+    """Chooses in the explorer, and waits until the run is shown."""
+    for name, label in choices.items():
+        before = pixels(page)
+        page.select_option(f"#{name}", label=label)
+        page.wait_for_function("before => document.getElementById('canvas').toDataURL() !== before", arg=before)
 
 
 def pixels(page) -> str:
@@ -171,7 +186,7 @@ def test_buttons_tell_of_how_much_a_line_is(page):
     assert "cannot be compared" in page.inner_text("#profiles")
 
 
-def test_data_is_strict_json(page, report):
+def test_data_is_strict_json(report):
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
@@ -221,22 +236,20 @@ def test_task_method_and_seed_are_chosen(page):
     before = pixels(page)
     assert page.eval_on_selector_all("#seed option", "all => all.map(o => o.text)") == ["0", "1 (median)", "2 (best)"]
     assert page.locator("#seed option:checked").inner_text() == "2 (best)"
-    page.select_option("#seed", label="0")
-    page.wait_for_timeout(200)
+    choose(page, seed="0")
     other = pixels(page)
-    assert other != before
-    page.select_option("#method", label="control (noise white)")
-    page.wait_for_timeout(200)
+    choose(page, method="control (noise white)")
     assert pixels(page) not in (before, other)
-    page.select_option("#task", label="fetch-slide")
-    page.wait_for_timeout(200)
+    choose(page, task="fetch-slide")
     assert page.eval_on_selector_all("#method option", "all => all.map(o => o.text)") == ["LEADS", "control"]
     assert page.locator("#film").is_visible() and page.locator("#no-film").is_hidden()
     page.locator("#film").evaluate("film => film.readyState || new Promise(done => film.onloadedmetadata = done)")
     assert page.locator("#film").evaluate("film => film.videoWidth") == 32
-    page.select_option("#method", label="control")
-    page.wait_for_timeout(200)
+    choose(page, method="control")
     assert page.locator("#film").is_hidden() and page.locator("#no-film").is_visible()
+    assert re.search("leads skills .*fetch-slide-random-.* makes one", page.inner_text("#no-film"))
+    choose(page, seed="0")
+    assert page.inner_text("#no-film") == "Films are shown of the best and the median seed."
 
 
 def test_pointing_at_a_path_tells_its_skill_and_time(page):
@@ -294,6 +307,38 @@ def test_everything_can_be_reached_and_used_by_keyboard(page):
     assert page.inner_text("#canvas-read").startswith("skill 0, episode 1, step 49 of 50")
 
 
+def test_more_than_ten_skills_are_gone_through_in_their_order(browser, write_run, tmp_path):
+    write_run(tmp_path / "runs", "maze-u", n_skill=12)
+    main(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "report")])
+    with opened(browser, tmp_path / "report") as page:
+        page.focus("#canvas")
+        page.keyboard.press("ArrowRight")
+        told = []
+        for _ in range(15):
+            told.append(int(page.inner_text("#canvas-read").split()[1].strip(",")))
+            page.keyboard.press("ArrowDown")
+        assert told == [skill for skill in range(3) for _ in range(5)]
+        page.keyboard.press("Alt+ArrowDown")
+        assert page.inner_text("#canvas-read").startswith("skill 3, episode 0")
+
+
+def test_choosing_a_map_ends_the_play(page):
+    page.click("#play")
+    assert page.inner_text("#play") == "Stop"
+    page.evaluate("document.getElementById('show').dispatchEvent(new Event('change'))")
+    assert page.inner_text("#play") == "Play"
+
+
+def test_what_names_a_row_stays_in_sight(page):
+    page.set_viewport_size({"width": 375, "height": 800})
+    for table, named in (("table1", "LEADS"), ("numbers", "LEADS"), ("tests", "METRA")):
+        page.locator(f"#table-{table}").evaluate("table => table.scrollLeft = 300")
+        name = page.locator(f"#table-{table} tbody th", has_text=named).first
+        assert name.get_attribute("scope") == "row"
+        box = name.bounding_box()
+        assert 0 <= box["x"] < 40 and box["x"] + box["width"] < 375
+
+
 def test_it_fits_a_phone(page):
     page.set_viewport_size({"width": 375, "height": 800})
     page.wait_for_timeout(300)
@@ -310,19 +355,16 @@ def test_it_fits_a_phone(page):
 def test_maps_of_a_trained_run(browser, tiny_run, tmp_path):
     runs = Path(shutil.copytree(tiny_run, tmp_path / "runs" / "one")).parent
     main(["report", str(runs), "--out", str(tmp_path / "report")])
-    page = browser.new_page()
-    page.goto((tmp_path / "report" / "index.html").as_uri())
-    page.locator("#epoch-read:not(:empty)").wait_for()
-    shown = {pixels(page)}
-    for kind in ("measure", "uncertainty"):
-        page.select_option("#show", kind)
-        assert not page.locator("#epoch-choice").is_visible()
-        shown.add(pixels(page))
-    assert len(shown) == 3
-    page.locator("#canvas").scroll_into_view_if_needed()
-    count_drawings(page)
-    box = page.locator("#canvas").bounding_box()
-    for step in range(5):
-        page.mouse.move(box["x"] + 50 + 10 * step, box["y"] + 50)
-    assert drawings(page) == 0
-    page.close()
+    with opened(browser, tmp_path / "report") as page:
+        shown = {pixels(page)}
+        for kind in ("measure", "uncertainty"):
+            page.select_option("#show", kind)
+            assert not page.locator("#epoch-choice").is_visible()
+            shown.add(pixels(page))
+        assert len(shown) == 3
+        page.locator("#canvas").scroll_into_view_if_needed()
+        count_drawings(page)
+        box = page.locator("#canvas").bounding_box()
+        for step in range(5):
+            page.mouse.move(box["x"] + 50 + 10 * step, box["y"] + 50)
+        assert drawings(page) == 0

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import statistics
 from pathlib import Path
 
@@ -117,7 +118,8 @@ def test_tests_are_welchs(tables):
 
 def test_words_of_a_test():
     assert compared([1.0], [2.0, 3.0]) == "missing"
-    assert compared([2.0, 2.0], [2.0, 2.0]) == "equal" and compared([2.0, 2.0], [3.0, 3.0]) == "below"
+    assert compared([2.0, 2.0], [2.0, 2.0]) == compared([1.0, 3.0], [2.0, 2.0]) == "equal"
+    assert compared([2.0, 2.0], [3.0, 3.0]) == "below"
     assert compared([2.0, 2.1], [1.0, 1.1]).startswith("above, p = 0.0")
     assert mean_std([], 1) == "missing" and mean_std([2.0], 1) == "2.0" and mean_std([1.0, 3.0], 2) == "2.00 ± 1.41"
 
@@ -163,6 +165,41 @@ def test_headline_says_plainly_where_leads_is_the_best_and_where_not(write_run, 
     assert "highest fine coverage in 2 of 3 settings with other methods (not in maze-u)" in overall
     assert "highest skill coverage times distinctness in 2 of 3 settings with other methods (not in maze-u)" in overall
     assert "without runs: fetch-reach, finger, fetch-slide" in overall
+
+
+def test_of_seeds_with_the_same_coverage_the_better_skills_are_the_best(write_run, tmp_path):
+    for seed, skill_coverage in enumerate((50, 70, 60)):
+        summary = write_run(tmp_path, seed=seed) / "summary.json"
+        summary.write_text(json.dumps(json.loads(summary.read_text()) | {"skill_coverage": skill_coverage}))
+    study = read_study(tmp_path)
+    best, median = study.best(study.settings[0], Entry("leads")), study.median(study.settings[0], Entry("leads"))
+    assert best is not None and median is not None and (best.seed, median.seed) == (1, 2)
+
+
+def test_a_tie_is_what_reads_as_one(write_run, tmp_path):
+    for seed in (0, 1):
+        write_run(tmp_path, "maze-u", "leads", seed, 99.96)
+        write_run(tmp_path, "maze-u", "metra", seed, 100)
+    lines = headline(read_study(tmp_path))
+    assert "highest coverage 100.0 ± 0.0 % (LEADS and METRA)" in lines["maze-u"]
+    assert "highest fine coverage in 1 of 1 settings" in lines["Is LEADS the best?"]
+
+
+def test_variants_of_leads_do_not_count_against_it(write_run, tmp_path):
+    for seed in (0, 1):
+        write_run(tmp_path, "maze-u", "leads", seed, 80 + seed)
+        write_run(tmp_path, "maze-u", "metra", seed, 60 + seed)
+    write_run(tmp_path, "maze-u", "leads", 0, 90, n_skill=8)
+    lines = headline(read_study(tmp_path))
+    assert "highest fine coverage in 1 of 1 settings" in lines["Is LEADS the best?"]
+    assert "that of LEADS is significantly above" in lines["maze-u"], "its own variant of one run does not matter"
+
+
+def test_the_paper_has_a_column_only_where_it_has_numbers(write_run, tmp_path):
+    for task in ("maze-u", "hand"):
+        write_run(tmp_path, task, "leads", samples=1_000_000)
+    titles = [column.title for column in study_tables(read_study(tmp_path))[0].columns]
+    assert titles == ["method", "maze-u: paper", "maze-u: ours", "hand, 1M samples: ours"]
 
 
 def test_without_leads_nothing_is_said_of_it(write_run, tmp_path):
@@ -214,7 +251,7 @@ def test_a_table_in_every_language():
     read = list(csv.DictReader(io.StringIO(TABLE.csv())))
     assert read[0] == {"who_is": "a|b", "how much mean": "1.0", "how much std": "2.0"}
     assert read[1] == {"who_is": "<c>", "how much mean": "", "how much std": ""}
-    assert '<td data-value="&lt;c&gt;">&lt;c&gt;</td><td class="missing">missing</td>' in TABLE.html()
+    assert '<th scope="row" data-value="&lt;c&gt;">&lt;c&gt;</th><td class="missing">missing</td>' in TABLE.html()
     assert '<td data-value="1.0"><strong>1.0 ± 2.0</strong></td>' in TABLE.html()
 
 

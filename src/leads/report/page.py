@@ -56,7 +56,8 @@ def _summary(study: Study) -> str:
     """What there is, what it says, and what does not count."""
     said = [f"<li><strong>{escape(title)}</strong>: {escape(said)}</li>" for title, said in headline(study).items()]
     seeds = len({result.seed for result in study.results})
-    lines = [f"<p>Finished runs: {len(study.results)}. Tasks: {len(study.settings)}. Seeds: {seeds}.</p>"]
+    settings = f"Settings (a task with its options and samples): {len(study.settings)}."
+    lines = [f"<p>Finished runs: {len(study.results)}. {settings} Seeds: {seeds}.</p>"]
     lines.append(f"<ul>{''.join(said)}</ul>")
     unfinished = [
         f"{run.setting.title}, {run.entry.title}, seed {run.seed}: {run.numbers['samples']:,} of "
@@ -102,6 +103,7 @@ def _about(study: Study, entries: list[Any], exhibit: Exhibit) -> dict[str, Any]
         "seed": result.seed,
         "best": exhibit.best,
         "median": exhibit.median,
+        "directory": str(result.run.directory),
     }
 
 

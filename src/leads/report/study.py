@@ -113,6 +113,10 @@ class Result:
         reached, apart = self.numbers.get("skill_coverage"), self.numbers.get("distinctness")
         return None if reached is None or apart is None else reached * apart
 
+    def rank(self) -> tuple[float, ...]:
+        """What orders the runs of a method: coverage, and where that is the same, fine coverage, then the product."""
+        return self.numbers["coverage"], self.numbers["coverage_fine"], self.number(BOTH) or 0.0
+
 
 @dataclass(frozen=True)
 class Study:
@@ -181,11 +185,11 @@ class Study:
 
     def best(self, setting: Setting, entry: Entry) -> Result | None:
         """The run of the highest coverage, which the paper shows."""
-        return max(self.of(setting, entry), key=lambda result: result.numbers["coverage"], default=None)
+        return max(self.of(setting, entry), key=Result.rank, default=None)
 
     def median(self, setting: Setting, entry: Entry) -> Result | None:
         """The run in the middle; of two, the lower."""
-        ranked = sorted(self.of(setting, entry), key=lambda result: result.numbers["coverage"])
+        ranked = sorted(self.of(setting, entry), key=Result.rank)
         return ranked[(len(ranked) - 1) // 2] if ranked else None
 
 

@@ -54,7 +54,7 @@ def table_1(study: Study) -> Table:
     for setting in study.settings:
         published, best = published_best(setting), best_entry(study, setting)
         paper = Column(f"{setting.paper_title}: paper", parts)
-        if paper not in columns:
+        if setting.published and paper not in columns:
             columns.append(paper)
             for entry, row in zip(study.entries, rows, strict=True):
                 numbers = None if entry.fields else setting.published.get(entry.method)
@@ -65,7 +65,7 @@ def table_1(study: Study) -> Table:
     note = (
         "Relative coverage in percent of the largest of any run on the task: mean ± standard deviation (the paper's of "
         f"the population, ours of the sample). Bold: above every other method with p < {SIGNIFICANT:g} (Welch's test), "
-        "in our runs also above the controls."
+        "in our runs also above all variants of other methods and the controls."
     )
     return Table("table1", "Table 1, final coverage", note, columns, rows)
 
@@ -112,7 +112,8 @@ def numbers(study: Study) -> Table:
         missing = study.missing(setting, entry)
         row = [word(setting.title), word(entry.title)]
         row += [mean_cell(study.values(setting, entry, name), digits(name)) for name in IN_TABLES]
-        row += [mean_cell(study.relative(setting, entry), 1), word(", ".join(map(str, missing)) or "none")]
+        which = ", ".join(map(str, missing)) or "none"
+        row += [mean_cell(study.relative(setting, entry), 1), Cell(which, (len(missing), which))]
         rows.append(row)
     columns = [*(Column(_title(name), MEAN_PARTS) for name in IN_TABLES), Column("relative coverage %", MEAN_PARTS)]
     note = (
@@ -120,9 +121,8 @@ def numbers(study: Study) -> Table:
         "distinctness: how much a cell tells of the skill, from 0 to 1. Controls learn nothing. "
         "Missing seeds are those that other runs on the task have."
     )
-    return Table(
-        "numbers", "All numbers", note, [Column("task"), Column("method"), *columns, Column("missing seeds")], rows
-    )
+    columns = [Column("task"), Column("method"), *columns, Column("missing seeds", ("number", "which"))]
+    return Table("numbers", "All numbers", note, columns, rows, named_by=1)
 
 
 def shown(study: Study) -> list[tuple[Setting, Entry]]:
@@ -156,7 +156,7 @@ def tests(study: Study) -> Table:
         "Welch's two-sided t-test: LEADS against every other, and the highest coverage against the next two. Missing: "
         "fewer than two runs on a side. No correction for the number of tests is made."
     )
-    return Table("tests", "Tests", note, columns, rows)
+    return Table("tests", "Tests", note, columns, rows, named_by=2)
 
 
 def _test_cell(study: Study, setting: Setting, ours: Entry, theirs: Entry, name: str) -> Cell:
@@ -235,6 +235,7 @@ def cost(study: Study) -> Table:
             Column("largest peak memory, MB"),
         ],
         rows,
+        named_by=1,
     )
 
 
@@ -245,11 +246,13 @@ def headline(study: Study) -> dict[str, str]:
 
 
 def _overall(study: Study) -> str:
-    """In how many settings LEADS as it ships has the highest mean of what it is judged by."""
-    here = [setting for setting in study.contested if study.of(setting, Entry("leads"))]
+    """In how many settings LEADS as it ships has the highest mean of what it is judged by, ties included."""
+    leads = Entry("leads")
+    here = [setting for setting in study.contested if study.of(setting, leads)]
+    among = [entry for entry in study.entries if entry.method != "leads" or entry == leads]
     words = [] if here else ["this cannot be told without runs of LEADS as it ships beside other methods'"]
     for name in JUDGED if here else ():
-        lost = [setting.title for setting in here if Entry("leads") not in _highest(study, setting, name)]
+        lost = [setting.title for setting in here if leads not in _highest(study, setting, name, among)]
         but = f" (not in {'; '.join(lost)})" if lost else ""
         words.append(
             f"highest {_named(name)} in {len(here) - len(lost)} of {len(here)} settings with other methods{but}"
@@ -272,16 +275,15 @@ def _said(study: Study, setting: Setting) -> str:
 
 
 def _surely(study: Study, setting: Setting) -> str:
-    runs = [study.of(setting, entry) for entry in study.entries]
-    if any(len(of) == 1 for of in runs):
-        return "Of coverage, no test can be made: some methods have one run only."
     best = best_entry(study, setting)
+    if best is None and any(len(study.of(setting, entry)) == 1 for entry in study.entries):
+        return "Of coverage, no test can be made: some methods have one run only."
     whose = "no method's is" if best is None else f"that of {best.title} is"
     return f"Of coverage, {whose} significantly above all other methods'."
 
 
 def _with_holders(study: Study, setting: Setting, name: str) -> str:
-    holders = _highest(study, setting, name)
+    holders = _highest(study, setting, name, study.entries)
     if not holders:
         return "unknown"
     unit = "" if name == "distinctness" else " %"
@@ -289,9 +291,9 @@ def _with_holders(study: Study, setting: Setting, name: str) -> str:
     return f"{mean_std(study.values(setting, holders[0], name), digits(name))}{unit} ({titles})"
 
 
-def _highest(study: Study, setting: Setting, name: str) -> list[Entry]:
-    """All with the highest mean."""
-    means = {entry: mean(of) for entry in study.entries if (of := study.values(setting, entry, name))}
+def _highest(study: Study, setting: Setting, name: str, among: Sequence[Entry]) -> list[Entry]:
+    """All with the highest mean, in the digits that are shown."""
+    means = {entry: round(mean(of), digits(name)) for entry in among if (of := study.values(setting, entry, name))}
     return [entry for entry, value in means.items() if value == max(means.values())]
 
 

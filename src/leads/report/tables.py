@@ -41,6 +41,8 @@ class Table:
     note: str
     columns: list[Column]
     rows: list[list[Cell]]
+    named_by: int = 0
+    """The column that tells rows apart; it stays in sight when a narrow screen is scrolled."""
 
     def markdown(self) -> str:
         bold = lambda cell: f"**{cell.text}**" if cell.bold else cell.text
@@ -78,10 +80,11 @@ class Table:
 
     def html(self) -> str:
         """Its heads are buttons that the page's script sorts by."""
-        head = "".join(
-            f'<th scope="col"><button type="button">{escape(column.title)}</button></th>' for column in self.columns
-        )
-        body = "".join(f"<tr>{''.join(map(_html, row))}</tr>\n" for row in self.rows)
+        button = lambda column: f'<button type="button">{escape(column.title)}</button>'
+        names = lambda i: ' class="names"' if i == self.named_by else ""
+        head = "".join(f'<th scope="col"{names(i)}>{button(column)}</th>' for i, column in enumerate(self.columns))
+        rows = ("".join(_html(cell, i == self.named_by) for i, cell in enumerate(row)) for row in self.rows)
+        body = "".join(f"<tr>{row}</tr>\n" for row in rows)
         caption = f"<caption><strong>{escape(self.title)}.</strong> {escape(self.note)}</caption>"
         table = f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
         label = f'role="region" aria-label="{escape(self.title)}" tabindex="0"'
@@ -133,10 +136,10 @@ def compared(ours: Sequence[float], theirs: Sequence[float]) -> str:
     if p is None:
         return MISSING
     difference = statistics.mean(ours) - statistics.mean(theirs)
+    if difference == 0:
+        return "equal"
     where = "above" if difference > 0 else "below"
-    if statistics.pstdev(ours) == statistics.pstdev(theirs) == 0:
-        return "equal" if difference == 0 else where
-    return f"{where}, p = {p:.2g}"
+    return where if statistics.pstdev(ours) == statistics.pstdev(theirs) == 0 else f"{where}, p = {p:.2g}"
 
 
 def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -157,9 +160,10 @@ def _tex(text: str) -> str:
     return "".join((plain | special).get(sign, sign) for sign in text)
 
 
-def _html(cell: Cell) -> str:
+def _html(cell: Cell, names: bool) -> str:
+    """A cell, which may be what its row is called by."""
     value = cell.values[0] if cell.values else None
     data = "" if value is None else f' data-value="{escape(str(value))}"'
     kind = ' class="missing"' if not cell.values else ""
     shown = f"<strong>{escape(cell.text)}</strong>" if cell.bold else escape(cell.text)
-    return f"<td{data}{kind}>{shown}</td>"
+    return f'<th scope="row"{data}>{shown}</th>' if names else f"<td{data}{kind}>{shown}</td>"

@@ -1,4 +1,6 @@
 "use strict";
+// A number with its name and unit, from a title like "coverage %".
+const withUnit = (title, value) => `${title.replace(" %", "")} ${+value.toPrecision(3)}${title.endsWith("%") ? " %" : ""}`;
 const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
 
 // A run as it was packed: base64 of gzipped JSON, with paths as a first point and the ways to each next.
@@ -25,7 +27,11 @@ class Explorer {
     byId("task").addEventListener("change", () => this.choose("task"));
     byId("method").addEventListener("change", () => this.choose("method"));
     byId("seed").addEventListener("change", () => this.choose("seed"));
-    for (const id of ["show", "axes"]) byId(id).addEventListener("change", () => this.draw());
+    byId("axes").addEventListener("change", () => this.draw());
+    byId("show").addEventListener("change", () => {
+      this.stop();
+      this.draw();
+    });
     byId("epoch").addEventListener("input", () => this.draw());
     byId("play").addEventListener("click", () => this.play());
     for (const name of ["pointermove", "pointerdown"]) this.canvas.addEventListener(name, (event) => this.hover(event));
@@ -64,7 +70,7 @@ class Explorer {
     byId("epoch").value = last;
     fill(byId("show"), [["paths", "skills"], ...(maps ? [["measure", "measure m(s0, s, z)"], ["uncertainty", "uncertainty u(s, z)"]] : [])]);
     const pairs = view.names.flatMap((a, x) => view.names.slice(x + 1).map((b, y) => [`${x},${x + 1 + y}`, `${a} and ${b}`]));
-    fill(byId("axes"), pairs.length ? pairs : [["0,-1", `${view.names[0]} and time`]]);
+    fill(byId("axes"), pairs.length ? pairs : [["0,-1", `${view.names[0]} and share of the episode`]]);
     byId("axes-choice").hidden = pairs.length < 2;
     byId("skills").replaceChildren(...colours.map((colour, z) => toggle(`skill ${z}`, { colour, dash: [] }, true, (on) => {
       if (on) this.hidden.delete(z); else this.hidden.add(z);
@@ -79,7 +85,9 @@ class Explorer {
     if (video.src) URL.revokeObjectURL(video.src);
     video.removeAttribute("src");
     video.hidden = !packed;
+    const { best, median, directory } = data.runs[i];
     byId("no-film").hidden = Boolean(packed) || this.run.view.maze;
+    byId("no-film").textContent = best || median ? `There is no film of this run; leads skills ${directory} makes one for the next report.` : "Films are shown of the best and the median seed.";
     if (packed) video.src = URL.createObjectURL(new Blob([bytes(packed.textContent)], { type: "video/mp4" }));
   }
 
@@ -88,7 +96,6 @@ class Explorer {
     const slider = byId("epoch");
     if (slider.value === slider.max) slider.value = 0;
     this.draw();
-    byId("play").setAttribute("aria-pressed", true);
     byId("play").textContent = "Stop";
     this.timer = setInterval(() => {
       slider.value = +slider.value + 1;
@@ -100,7 +107,6 @@ class Explorer {
   stop() {
     clearInterval(this.timer);
     this.timer = null;
-    byId("play").setAttribute("aria-pressed", false);
     byId("play").textContent = "Play";
   }
 
@@ -109,14 +115,15 @@ class Explorer {
     const { snapshots, maps } = this.run, show = byId("show").value;
     byId("epoch-choice").hidden = show !== "paths" || snapshots.length < 2;
     this.canvas.classList.toggle("wide", show !== "paths");
+    this.canvas.setAttribute("aria-label", show === "paths" ? "Paths of the skills. Left and right arrow keys move in time, up and down to other paths." : this.hint(show));
     this.drawn = [];
     const width = Math.max(this.canvas.clientWidth, 200);
     if (show === "paths") {
       const snapshot = snapshots[byId("epoch").value];
       this.size(width, width * this.aspect());
       this.paths({ x: 0, y: 0, width, height: width * this.aspect() }, snapshot);
-      const told = Object.entries(snapshot.numbers).filter(([, value]) => value !== null).map(([name, value]) => `${name.replace("_", " ")} ${+value.toPrecision(3)}${name === "distinctness" ? "" : " %"}`);
-      say(byId("epoch-read"), `epoch ${snapshot.epoch}, ${snapshot.samples.toLocaleString("en")} samples${told.length ? ": " : ""}${told.join(", ")}`, !this.timer);
+      const numbers = Object.entries(snapshot.numbers).filter(([, value]) => value !== null).map(([name, value]) => withUnit(data.numbers[name], value));
+      say(byId("epoch-read"), `epoch ${snapshot.epoch}, ${snapshot.samples.toLocaleString("en")} samples${numbers.length ? ": " : ""}${numbers.join(", ")}`, !this.timer);
     } else {
       this.cursor = null;
       const shown = this.run.colours.map((_, z) => z).filter((z) => !this.hidden.has(z));
@@ -157,7 +164,7 @@ class Explorer {
   }
 
   paths(panel, snapshot) {
-    const { colours, view } = this.run, { to, inner, axes } = this.project(panel), context = this.context;
+    const { colours } = this.run, { to, inner, axes } = this.project(panel), context = this.context;
     const episodes = snapshot.paths[0].length, shown = colours.map((_, z) => z).filter((z) => !this.hidden.has(z));
     this.frame(inner, axes, panel);
     context.save();
@@ -207,7 +214,7 @@ class Explorer {
     context.fillStyle = "#454b57";
     context.font = "12px system-ui, sans-serif";
     const ends = (axis) => (axis < 0 ? [0, 1] : [view.low[axis], view.high[axis]]);
-    const name = (axis) => (axis < 0 ? "time" : view.names[axis]);
+    const name = (axis) => (axis < 0 ? "share of the episode" : view.names[axis]);
     context.textAlign = "center";
     for (let i = 0; i <= 2; i++) {
       const at = (axis) => +(ends(axis)[0] + ((ends(axis)[1] - ends(axis)[0]) * i) / 2).toFixed(2);
@@ -330,9 +337,10 @@ class Explorer {
   // Arrow keys: left and right in time, up and down to the next path.
   step(event) {
     const move = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-    if (!move || !this.drawn.length) return;
+    if (!move || !this.drawn.length || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const paths = [...new Set(this.drawn.map((d) => `${d.z},${d.e}`))].sort();
+    const inOrder = [...this.drawn].sort((a, b) => a.z - b.z || a.e - b.e);
+    const paths = [...new Set(inOrder.map((d) => `${d.z},${d.e}`))];
     const length = this.drawn.length / paths.length;
     const path = this.cursor ? (paths.indexOf(`${this.cursor.z},${this.cursor.e}`) + move[0] + paths.length) % paths.length : 0;
     const t = this.cursor ? Math.max(0, Math.min(length - 1, this.cursor.t + move[1])) : length - 1;
