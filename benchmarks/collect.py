@@ -11,6 +11,7 @@ paper, noises, below, ablation and slide.
 import argparse
 import csv
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def main() -> None:
     known = {key(row): int(row["samples"]) for row in rows(RESULTS / "runs.csv")}
     new: dict[tuple[str, ...], tuple[Rows, dict[str, Any]]] = {}
     for study in map(read_study, arguments.directories):
-        for line in study.left_out:
+        for line in (*study.left_out, *(f"{result.run.directory} is not finished" for result in study.unfinished)):
             print(line)
         for result in study.results:
             try:
@@ -103,4 +104,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except UserError as error:
+        print(f"collect: {error}", file=sys.stderr)
+        sys.exit(2)

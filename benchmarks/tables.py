@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from collect import rows
+from collect import SHORTER, rows
 
 from leads.benchmark.suites import blocks
 from leads.report.study import PAPER
@@ -23,16 +23,15 @@ RESULTS = Path(__file__).parent / "results"
 PAGES = ("README.md", "docs/results.md", "docs/methods/leads.md", "docs/comparison.md")
 TASKS = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
 ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
-LOUD = ("finger", "fetch-reach")
-"""Robots on which LEADS collects with louder noise."""
-METHODS = {
-    ("leads", ""): "**LEADS**",
+CONTROLS = {
     ("random", ""): "control: pink noise",
     ("random", "white"): "control: white noise",
     ("random", "loud"): "control: loud pink noise",
 }
 TIMES = "skill coverage % times distinctness"
 BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
+ON_ROBOTS = ("metra", "csd")
+"""Baselines that were run on the robots too."""
 BY_NOISE = {
     "white": [("leads", "white"), *((method, "") for method in BASELINES), ("random", "white")],
     "pink": [("leads", ""), *((method, "pink") for method in BASELINES), ("random", "")],
@@ -55,13 +54,20 @@ def of(runs: Rows, method: tuple[str, str], task: str, walls: str = "terminate")
     return select(runs, method=method[0], variant=method[1], task=task, on_wall=on_wall)
 
 
+def whole(runs: Rows, method: tuple[str, str], task: str) -> Rows:
+    """Runs as the method ships, of the task's whole budget."""
+    longest = max(float(row["samples"]) for row in select(runs, task=task))
+    return [row for row in of(runs, method, task) if float(row["samples"]) > SHORTER * longest]
+
+
 def methods_of(task: str) -> dict[tuple[str, str], str]:
-    """LEADS and the controls of a task, by name."""
-    return {method: name for method, name in METHODS.items() if method[1] != "loud" or task in (*TASKS, *LOUD)}
+    """LEADS, the baselines and the controls of a task, by name."""
+    baselines = ON_ROBOTS if task in ROBOTS else BASELINES
+    return {(method, ""): title_of(method) for method in ("leads", *baselines)} | CONTROLS
 
 
 def summary(runs: Rows, curves: Rows) -> str:
-    """The README's table: every number of LEADS and the controls on every maze."""
+    """Every number of all methods and controls on every maze."""
     return _summary(runs, TASKS, "maze")
 
 
@@ -74,10 +80,42 @@ def _summary(runs: Rows, tasks: dict[str, str], kind: str) -> str:
     body = []
     for task, title in tasks.items():
         for method, name in methods_of(task).items():
-            found = of(runs, method, task)
+            found = whole(runs, method, task)
             cells = [mean_std(values(found, number), digits(number)) for number in NUMBERS]
-            body.append([title, name, *cells, str(len(found))])
-    return markdown([kind, "method", *NUMBERS.values(), "seeds"], body)
+            body.append([title, name, *cells, mean_std(_both(found), 1), str(len(found))])
+    return markdown([kind, "method", *NUMBERS.values(), TIMES, "seeds"], body)
+
+
+def mazes_in_short(runs: Rows, curves: Rows) -> str:
+    """The README's table of the mazes: coverage / fine coverage / skill coverage / distinctness, means of the seeds."""
+    return _in_short(runs, TASKS)
+
+
+def robots_in_short(runs: Rows, curves: Rows) -> str:
+    """The same of the robots."""
+    return _in_short(runs, ROBOTS)
+
+
+def _in_short(runs: Rows, tasks: dict[str, str]) -> str:
+    names = methods_of(next(iter(tasks)))
+    return _means_of({name: [whole(runs, method, task) for task in tasks] for method, name in names.items()}, tasks)
+
+
+def pink_in_short(runs: Rows, curves: Rows) -> str:
+    """The README's table of all methods with pink noise."""
+    found = {title_of(m): [_ends(curves, (m, variant), task) for task in TASKS] for m, variant in BY_NOISE["pink"]}
+    return _means_of(found, TASKS)
+
+
+def _means_of(found: dict[str, list[Rows]], tasks: dict[str, str]) -> str:
+    body = [[name, *map(_means, cells), " / ".join(str(len(cell)) for cell in cells)] for name, cells in found.items()]
+    return markdown(["method", *tasks.values(), "seeds"], body)
+
+
+def _means(table: Rows) -> str:
+    shown = {"distinctness": ".2f"}
+    means = {number: statistics.mean(values(table, number)) for number in NUMBERS} if table else {}
+    return " / ".join(f"{mean:{shown.get(number, '.0f')}}" for number, mean in means.items()) or "missing"
 
 
 def cost(runs: Rows, curves: Rows) -> str:
@@ -85,7 +123,7 @@ def cost(runs: Rows, curves: Rows) -> str:
     body = []
     for task, title in (TASKS | ROBOTS).items():
         for method, name in methods_of(task).items():
-            found = of(runs, method, task)
+            found = whole(runs, method, task)
             seconds, memory = values(found, "cpu_seconds"), values(found, "peak_rss_mb")
             largest = f"{max(memory):.0f}" if memory else "missing"
             body.append([title, name, mean_std(seconds, 0), largest])
@@ -99,7 +137,7 @@ def paper(runs: Rows, curves: Rows) -> str:
         cells = []
         for task in TASKS:
             mean, std = PAPER["coverage"][method][task]
-            done = of(runs, (method, ""), task)
+            done = whole(runs, (method, ""), task) or of(runs, (method, ""), task)
             ours = values(done, "coverage")
             below = ", below" if ours and statistics.mean(ours) < mean - std else ""
             budget = min((float(row["samples"]) for row in done), default=0.0)
@@ -138,25 +176,9 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
     return markdown(["maze", "method", *NUMBERS.values(), TIMES, "CPU s per 100,000 samples", "seeds"], body)
 
 
-def _ends(curves: Rows, method: tuple[str, str], task: str) -> Rows:
-    """What each seed had at the number of samples at which methods are compared."""
-    return _at(of(curves, method, task), blocks("noises")[0].samples or 0)
-
-
-def methods(runs: Rows, curves: Rows) -> str:
-    """The same in short: coverage / fine coverage / skill coverage / distinctness, means of the seeds."""
-    body = []
-    for noise, names in BY_NOISE.items():
-        for method in names:
-            ends = [_ends(curves, method, task) for task in TASKS]
-            body.append([noise, title_of(method[0]), *map(_means, ends), " / ".join(str(len(found)) for found in ends)])
-    return markdown(["noise", "method", *TASKS.values(), "seeds"], body)
-
-
-def _means(table: Rows) -> str:
-    shown = {"distinctness": ".2f"}
-    means = {number: statistics.mean(values(table, number)) for number in NUMBERS} if table else {}
-    return " / ".join(f"{mean:{shown.get(number, '.0f')}}" for number, mean in means.items()) or "missing"
+def _ends(curves: Rows, method: tuple[str, str], task: str, walls: str = "terminate") -> Rows:
+    """What each seed had at the number of samples at which methods are compared under the same noise."""
+    return _at(of(curves, method, task, walls), blocks("noises")[0].samples or 0)
 
 
 def below(runs: Rows, curves: Rows) -> str:
@@ -168,10 +190,10 @@ def below(runs: Rows, curves: Rows) -> str:
     body = []
     for method, variants in changes.items():
         for variant, options in variants.items():
-            done = of(runs, (method, variant), "maze-hard", options.get("on_wall", "terminate"))
-            cells = [mean_std(values(done, number), digits(number)) for number in NUMBERS]
+            ends = _ends(curves, (method, variant), "maze-hard", options.get("on_wall", "terminate"))
+            cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             changed = f"`{_as_typed(options)}`" if options else "as shipped"
-            body.append([title_of(method), changed, *cells, str(len(done))])
+            body.append([title_of(method), changed, *cells, str(len(ends))])
     return markdown(["method", "what is changed", *NUMBERS.values(), "seeds"], body)
 
 
@@ -182,25 +204,52 @@ def _both(table: Rows) -> list[float]:
 
 def best(runs: Rows, curves: Rows) -> str:
     """In what LEADS is ahead of all seven and the control under the same noise, and if not, who is."""
+    found = {
+        (noise, title): {method: _ends(curves, method, task) for method in methods}
+        for noise, methods in BY_NOISE.items()
+        for task, title in TASKS.items()
+    }
+    return markdown(["noise", "maze", *NUMBERS.values(), TIMES], _who_is_first(found))
+
+
+def best_as_shipped(runs: Rows, curves: Rows) -> str:
+    """The same of whole budgets, each method as it ships and beside all controls."""
+    found = {
+        (title,): {method: whole(runs, method, task) for method in methods_of(task)}
+        for task, title in (TASKS | ROBOTS).items()
+    }
+    return markdown(["task", *NUMBERS.values(), TIMES], _who_is_first(found))
+
+
+def _who_is_first(found: dict[tuple[str, ...], dict[tuple[str, str], Rows]]) -> list[list[str]]:
     body = []
-    for noise, methods in BY_NOISE.items():
-        for task, title in TASKS.items():
-            ends = {method: _ends(curves, method, task) for method in methods}
-            numbers = {number: {m: values(table, number) for m, table in ends.items()} for number in NUMBERS}
-            numbers["both"] = {method: _both(table) for method, table in ends.items()}
-            cells = [_first(found, methods[0], digits(number)) for number, found in numbers.items()]
-            body.append([noise, title, *cells])
-    return markdown(["noise", "maze", *NUMBERS.values(), TIMES], body)
+    for titles, runs_of in found.items():
+        numbers = {number: {m: values(table, number) for m, table in runs_of.items()} for number in NUMBERS}
+        numbers["both"] = {method: _both(table) for method, table in runs_of.items()}
+        body.append([*titles, *(_first(each, digits(number)) for number, each in numbers.items())])
+    return body
 
 
-def _first(found: dict[tuple[str, str], list[float]], ours: tuple[str, str], shown: int) -> str:
-    """Who has the highest mean, in the digits that are shown, and how LEADS compares with that."""
-    means = {method: round(statistics.mean(numbers), shown) for method, numbers in found.items() if numbers}
-    if len(means) < len(found):
+def _first(found: dict[tuple[str, str], list[float]], shown: int) -> str:
+    """Who has the highest mean, in the digits that are shown, and how LEADS, given first, compares with the best other.
+
+    Ties are told without a test.
+    """
+    ours, *others = found
+    if not all(found.values()):
         return "missing"
+    means = {method: round(statistics.mean(numbers), shown) for method, numbers in found.items()}
     first = [method for method, mean in means.items() if mean == max(means.values())]
-    names = ", ".join(title_of(method) for method, _ in first)
-    return names if ours in first else f"{names}; LEADS is {compared(found[ours], found[first[0]])}"
+    rival = max(others, key=lambda method: statistics.mean(found[method]))
+    test = compared(found[ours], found[rival])
+    if first == [ours]:
+        return f"{_name(ours)}; {test.replace('above', f'above {_name(rival)}')}"
+    names = ", ".join(map(_name, first))
+    return names if ours in first else f"{names}; LEADS is {test}"
+
+
+def _name(method: tuple[str, str]) -> str:
+    return CONTROLS.get(method) or title_of(method[0])
 
 
 def _at(points: Rows, samples: int) -> Rows:
@@ -211,13 +260,13 @@ def _at(points: Rows, samples: int) -> Rows:
 
 
 def tests(runs: Rows, curves: Rows) -> str:
-    """Welch's t-test of LEADS against each control."""
+    """Welch's t-test of LEADS against each baseline and control."""
     body = []
     for task, title in (TASKS | ROBOTS).items():
         for method, name in list(methods_of(task).items())[1:]:
             cells = []
             for number in NUMBERS:
-                ours, theirs = values(of(runs, ("leads", ""), task), number), values(of(runs, method, task), number)
+                ours, theirs = (values(whole(runs, each, task), number) for each in (("leads", ""), method))
                 cells.append(compared(ours, theirs))
             body.append([title, name, *cells])
     return markdown(["task", "LEADS against", *NUMBERS.values()], body)
@@ -244,9 +293,9 @@ def every_run(runs: Rows, curves: Rows) -> str:
     columns = ["seed", "samples", *NUMBERS, "reach", "cpu_seconds", "peak_rss_mb"]
     body = []
     for task, title in (TASKS | ROBOTS).items():
-        for method, name in list(METHODS.items())[:2]:
+        for method in (("leads", ""), ("random", "")):
             for row in sorted(of(runs, method, task), key=lambda row: int(row["seed"])):
-                body.append([title, name, *(row[column] or "-" for column in columns)])
+                body.append([title, methods_of(task)[method], *(row[column] or "-" for column in columns)])
     return markdown(["task", "method", *columns], body)
 
 
@@ -290,22 +339,30 @@ TABLES: dict[str, Callable[[Rows, Rows], str]] = {
     "slide": slide,
     "white": white,
     "pink": pink,
-    "methods": methods,
+    "mazes-in-short": mazes_in_short,
+    "robots-in-short": robots_in_short,
+    "pink-in-short": pink_in_short,
     "best": best,
+    "best-as-shipped": best_as_shipped,
     "below": below,
 }
 
 
-def main() -> None:
+def filled(text: str) -> str:
+    """A page with its tables made anew."""
     runs, curves = rows(RESULTS / "runs.csv"), rows(RESULTS / "curves.csv")
-    for page in PAGES:
-        path = ROOT / page
-        text = path.read_text()
-        for name, make in TABLES.items():
-            between = re.compile(f"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+    for name, make in TABLES.items():
+        between = re.compile(f"(<!-- table {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        if between.search(text):
             made = make(runs, curves)
             text = between.sub(lambda found, made=made: f"{found[1]}{made}\n{found[2]}", text)
-        path.write_text(text)
+    return text
+
+
+def main() -> None:
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(filled(path.read_text()))
         print(f"written {page}")
 
 

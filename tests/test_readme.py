@@ -8,8 +8,9 @@ import pytest
 
 from leads.cli import _parser
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
-MAKEFILE = (Path(__file__).parents[1] / "Makefile").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
 COMMANDS = [shlex.split(line, comments=True) for line in re.findall(r"^leads .*$", README, re.MULTILINE)]
 
 
@@ -43,7 +44,17 @@ def test_the_python_snippet_runs(tmp_path, monkeypatch):
 
 
 def test_pages_that_are_linked_exist():
-    root = Path(__file__).parents[1]
-    for page in [root / "README.md", *root.glob("docs/**/*.md")]:
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_tables_are_those_of_the_results(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import tables
+
+    for page in tables.PAGES:
+        text = (ROOT / page).read_text()
+        named = set(re.findall("<!-- table (.*?) -->", text))
+        assert named and named <= set(tables.TABLES), page
+        assert tables.filled(text) == text, f"{page}: make results was not run"
