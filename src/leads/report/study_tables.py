@@ -50,12 +50,12 @@ def digits(name: str) -> int:
 def table_1(study: Study) -> Table:
     """The paper's Table 1 with ours beside it."""
     columns, rows = [Column("method")], [[word(entry.title)] for entry in study.entries]
-    parts = (*MEAN_PARTS, "bold")
+    parts, in_paper = (*MEAN_PARTS, "bold"), set[str]()
     for setting in study.settings:
         published, best = published_best(setting), best_entry(study, setting)
-        paper = Column(f"{setting.paper_title}: paper", parts)
-        if setting.published and paper not in columns:
-            columns.append(paper)
+        if setting.published and setting.task not in in_paper:
+            in_paper.add(setting.task)
+            columns.append(Column(f"{setting.paper_title}: paper", parts))
             for entry, row in zip(study.entries, rows, strict=True):
                 numbers = None if entry.fields else setting.published.get(entry.method)
                 row.append(_with_rule(_published_cell(numbers, entry.method == published)))
