@@ -74,6 +74,17 @@ def test_a_run_that_goes_on_from_its_last_checkpoint_does_not_spoil_the_time_lef
     assert "0 of 1 runs done, 1 running, 5:20 left" in capsys.readouterr().out
 
 
+def test_a_run_that_gets_no_further_is_told(jobs, costs, monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    with BenchmarkProgress() as progress:
+        for now, samples in ((0.0, 100), (500.0, 200), (1000.0, 200), (1101.0, 200), (1700.0, 300)):  # noqa: B007
+            progress([Standing(jobs[0], "running", samples, 10.0)], costs)
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert ["no further" in line for line in shown] == [False, False, False, True, False]
+    assert shown[3] == "  maze-u/leads/seed-0: 200 of 1,000 samples, coverage 10 %, no further for 10:01"
+
+
 def published_costs() -> dict[tuple[str, str], float]:
     """Mean CPU seconds a sample of every method, as it ships, on every task."""
     found: dict[tuple[str, str], list[float]] = {}
@@ -95,10 +106,10 @@ def test_costs_of_what_was_never_run_are_guessed_well(tmp_path):
 def test_a_terminal_shows_a_bar_for_all_and_for_each_run(jobs, costs):
     standings = [Standing(jobs[0], "running", 500, 40.0), *(Standing(job, "waiting") for job in jobs[1:])]
     console = Console(file=io.StringIO(), width=120)
-    console.print(module._table("1 running", standings, standings[:1], costs))
+    console.print(module._table("1 running", standings, [(standings[0], "500 of 1,000 samples")], costs))
     everything, run = console.file.getvalue().splitlines()
     assert everything.startswith("all ") and everything.rstrip().endswith("1 running")
-    assert run.startswith("maze-u/leads/seed-0 ") and run.rstrip().endswith("500 of 1,000 samples, coverage 40 %")
+    assert run.startswith("maze-u/leads/seed-0 ") and run.rstrip().endswith("500 of 1,000 samples")
 
 
 def test_long_times_have_hours():

@@ -9,6 +9,9 @@ from leads.benchmark.costs import Costs
 from leads.benchmark.standing import Standing
 from leads.progress import Display, clock
 
+SILENT = 600.0
+"""Seconds without a new epoch after which a run's line says so; it may hang."""
+
 
 class BenchmarkProgress(Display):
     """Call it with how far all jobs are."""
@@ -17,6 +20,8 @@ class BenchmarkProgress(Display):
         super().__init__(plain_every=30.0)
         self.first: dict[str, Standing] = {}
         self.before: dict[str, Standing] = {}
+        self.news: dict[str, float] = {}
+        """When a run last got any further."""
         self.begun = time.monotonic()
         self.most_at_once = 1
 
@@ -28,14 +33,15 @@ class BenchmarkProgress(Display):
             before = self.before.get(s.job.name, self.first[s.job.name])
             if before.state != s.state:
                 self.say(f"{s.job.name}: {_event(s)}")
+            if (before.state, before.samples) != (s.state, s.samples):
+                self.news[s.job.name] = time.monotonic()
         self.before = {s.job.name: s for s in standings}
         running = [s for s in standings if s.state == "running"]
         self.most_at_once = max(self.most_at_once, len(running))
-        line = self._line(standings, costs)
-        plain = lambda: "\n".join([line, *(f"  {s.job.name}: {_numbers(s)}" for s in running)])
+        line, told = self._line(standings, costs), [(s, _numbers(s) + self._silence(s)) for s in running]
         self.show(
-            lambda: _table(line, standings, running, costs),
-            plain,
+            lambda: _table(line, standings, told, costs),
+            lambda: "\n".join([line, *(f"  {s.job.name}: {text}" for s, text in told)]),
             now=all(s.state in ("done", "failed") for s in standings),
         )
 
@@ -46,6 +52,10 @@ class BenchmarkProgress(Display):
             parts.append(f"{count('failed')} failed")
         left = self._seconds_left(standings, costs)
         return ", ".join([*parts, *([] if left is None else [f"{clock(left)} left"])])
+
+    def _silence(self, s: Standing) -> str:
+        silent = time.monotonic() - self.news.get(s.job.name, self.begun)
+        return f", no further for {clock(silent)}" if silent > SILENT else ""
 
     def _seconds_left(self, standings: list[Standing], costs: Costs) -> float | None:
         """From what was done so far at what cost; the last long run goes alone."""
@@ -69,10 +79,10 @@ def _numbers(s: Standing) -> str:
     return f"{s.samples:,} of {s.job.config.samples:,} samples, coverage {s.coverage:.0f} %"
 
 
-def _table(line: str, standings: list[Standing], running: list[Standing], costs: Costs) -> Table:
+def _table(line: str, standings: list[Standing], running: list[tuple[Standing, str]], costs: Costs) -> Table:
     table = Table.grid(padding=(0, 2))
     total, left = sum(costs.of(s.job) for s in standings), sum(map(costs.left, standings))
     table.add_row("all", ProgressBar(total=total, completed=total - left, width=30), line)
-    for s in running:
-        table.add_row(s.job.name, ProgressBar(total=1.0, completed=s.part, width=30), _numbers(s))
+    for s, text in running:
+        table.add_row(s.job.name, ProgressBar(total=1.0, completed=s.part, width=30), text)
     return table
