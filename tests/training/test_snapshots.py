@@ -6,7 +6,7 @@ import pytest
 
 from leads.rollouts.episodes import Episodes
 from leads.tasks import make_task
-from leads.training.run import Run
+from leads.training.run import Run, run_config
 from leads.training.snapshots import EPISODES, NUMBERS, Album, Snapshot, snapshot, snapshots
 
 
@@ -59,16 +59,15 @@ def test_only_counted_features_are_kept():
 
 def test_a_run_remembers_few_epochs_more_of_them_early_and_its_last(maze, episodes, tmp_path):
     def remembered(name: str, stops: tuple[int, ...]) -> list[int]:
-        (tmp_path / name).mkdir()
-        run = Run(tmp_path / name)
-        album = Album(run, maze, budget=1_000_000)
-        for epoch in range(1, 101):
-            album.add(epoch, 10_000 * epoch, episodes, None)
-            if epoch in stops:  # it is killed, and goes on with what was there some epochs before
-                run.rewind(epoch - 3)
-                album = Album(run, maze, budget=1_000_000)
-                for again in range(epoch - 2, epoch + 1):
-                    album.add(again, 10_000 * again, episodes, None)
+        config, _ = run_config("maze-u", "random", 0, 1_000_000, {})
+        run = Run.create(tmp_path / name, config)
+        for stop in (*stops, 103):  # it is killed, and goes on with what was there some epochs before
+            album, begun = Album(run, maze, budget=1_000_000), len(run.metrics())
+            for epoch in range(begun + 1, min(stop, 100) + 1):
+                run.append("metrics.jsonl", {"epoch": epoch})
+                run.append("timing.jsonl", {"epoch": epoch})
+                album.add(epoch, 10_000 * epoch, episodes, None)
+            run.rewind(min(stop - 3, 100), config)
         assert [kept.epoch for kept in snapshots(run)] == [kept.samples // 10_000 for kept in snapshots(run)]
         assert (run.directory / "skills.jsonl").stat().st_size < 300_000
         return [kept.epoch for kept in snapshots(run)]
