@@ -233,11 +233,10 @@ def _who_is_first(found: dict[tuple[str, ...], dict[tuple[str, str], Rows]]) -> 
 def _first(found: dict[tuple[str, str], list[float]], shown: int) -> str:
     """Who has the highest mean, in the digits that are shown, and how LEADS, given first, compares with the best other.
 
-    Ties are told without a test.
+    Ties are told without a test; who has no runs takes no part.
     """
-    ours, *others = found
-    if not all(found.values()):
-        return "missing"
+    ours, *others = [method for method, numbers in found.items() if numbers]
+    found = {method: found[method] for method in (ours, *others)}
     means = {method: round(statistics.mean(numbers), shown) for method, numbers in found.items()}
     first = [method for method, mean in means.items() if mean == max(means.values())]
     rival = max(others, key=lambda method: statistics.mean(found[method]))
