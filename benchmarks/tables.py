@@ -31,7 +31,7 @@ CONTROLS = {
 TIMES = "skill coverage % times distinctness"
 BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
 ON_ROBOTS = ("metra", "csd")
-"""Baselines that were run on the robots too."""
+"""Baselines that are compared on the robots too."""
 BY_NOISE = {
     "white": [("leads", "white"), *((method, "") for method in BASELINES), ("random", "white")],
     "pink": [("leads", ""), *((method, "pink") for method in BASELINES), ("random", "")],

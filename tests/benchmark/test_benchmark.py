@@ -126,9 +126,9 @@ def test_a_run_whose_process_is_killed_goes_on_from_its_checkpoint(tmp_path, cap
 def test_the_reason_of_an_exception_is_told_and_its_traceback_kept(tmp_path, capsys):
     file, out = suite(tmp_path / "suite.toml", [0], 20_000), tmp_path / "out"
     [job] = load(file)
+    job.say(out, "an older failure")
     Run.create(job.directory(out), job.config)
     (job.directory(out) / "checkpoints").write_text("in the way")
-    job.say(out, "an older failure")
     with pytest.raises(SystemExit) as stop:
         main(["benchmark", file, "--out", str(out)])
     [line] = capsys.readouterr().err.splitlines()

@@ -43,7 +43,7 @@ def standing(job: Job, out: Path, running: bool = False) -> Standing:
 
 
 def _is_done(job: Job, directory: Path) -> bool:
-    return (directory / "summary.json").exists() and Run.open(directory).config().samples == job.config.samples
+    return Run(directory).is_finished and Run.open(directory).config().samples == job.config.samples
 
 
 def _last_line(path: Path) -> dict[str, Any] | None:

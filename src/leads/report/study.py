@@ -204,7 +204,7 @@ def read_study(directory: Path) -> Study:
             left_out.append(f"{path} cannot be read: {error}")
             continue
         key = result.setting, result.entry, result.seed
-        if not (path / "summary.json").exists():
+        if not result.run.is_finished:
             unfinished.append(result)
         elif key in results:
             left_out.append(f"{path} repeats {results[key].run.directory}")
@@ -232,7 +232,7 @@ def _run_directories(directory: Path) -> Iterator[Path]:
 def _result(run: Run, titles: dict[str, Setting]) -> Result:
     """A run with all that a report needs of it, which may be damaged."""
     config = run.config()
-    finished = (run.directory / "summary.json").exists()
+    finished = run.is_finished
     metrics = run.metrics()
     numbers = run.summary() if finished else (metrics[-1] if metrics else {"samples": 0})
     if finished:

@@ -63,8 +63,10 @@ class Job:
 
     def say(self, out: Path, text: str) -> None:
         """Adds to the log, if that can be written."""
-        with suppress(OSError), open(self.log(out), "a") as file:
-            file.write(text + "\n")
+        with suppress(OSError):
+            self.log(out).parent.mkdir(parents=True, exist_ok=True)
+            with open(self.log(out), "a") as file:
+                file.write(text + "\n")
 
 
 def load(suite: str) -> list[Job]:
