@@ -24,7 +24,7 @@ RUN = ["method", "variant", "task", "on_wall", "seed"]
 NUMBERS = ["samples", "coverage", "coverage_fine", "skill_coverage", "distinctness"]
 COLUMNS = [*RUN, *NUMBERS, "reach", "cpu_seconds", "wall_seconds", "peak_rss_mb", "commit"]
 CURVE_COLUMNS = [*RUN, *NUMBERS]
-POINTS = 50
+POINTS = 100
 """Points kept of a run's curve."""
 SHORTER = 0.9
 """A run with less than this share of the samples of another is shorter; epochs end a little later or sooner."""
@@ -55,18 +55,14 @@ def rows(path: Path) -> Rows:
         return list(csv.DictReader(file))
 
 
-def key(row: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in RUN)
+def key(row: dict[str, Any], by: list[str] = RUN) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in by)
 
 
-def write(path: Path, columns: list[str], new: Rows) -> None:
-    """Puts new rows in the place of those of the same runs."""
-    replaced = {key(row) for row in new}
-    save(path, columns, [*(row for row in rows(path) if key(row) not in replaced), *new])
-
-
-def save(path: Path, columns: list[str], table: Rows) -> None:
-    """Writes a table with numbers of at most four decimals."""
+def write(path: Path, columns: list[str], new: Rows, by: list[str] = RUN) -> None:
+    """Puts new rows, with numbers of at most four decimals, in the place of those of the same runs."""
+    replaced = {key(row, by) for row in new}
+    table = [*(row for row in rows(path) if key(row, by) not in replaced), *new]
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()

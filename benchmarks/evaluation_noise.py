@@ -2,21 +2,23 @@
 
     python benchmarks/evaluation_noise.py RUN_DIR ...
 
-Writes results/evaluation_noise.csv, a row for every run and colour. Controls are evaluated with the noise they collect
-with, so this is how LEADS compares with them under the same noise.
+Puts a row for every run and colour into results/evaluation_noise.csv. Controls are evaluated with the noise they
+collect with, so this is how LEADS compares with them under the same noise.
 """
 
 import argparse
 from pathlib import Path
 from typing import get_args
 
-from collect import RESULTS, save
+from collect import RESULTS, write
 
 import leads
 from leads.rollouts.noise import Colour
 from leads.training.evaluation import EVALUATION_EPISODES, evaluate
 
 COLUMNS = ["method", "task", "seed", "samples", "noise", "skill_coverage", "distinctness"]
+ROW = ["method", "task", "seed", "noise"]
+"""What tells rows apart."""
 
 
 def main() -> None:
@@ -30,7 +32,7 @@ def main() -> None:
             row = agent.run.summary() | {"noise": noise} | {name: float(value) for name, value in numbers.items()}
             print({name: row[name] for name in COLUMNS}, flush=True)
             table.append(row)
-    save(RESULTS / "evaluation_noise.csv", COLUMNS, table)
+    write(RESULTS / "evaluation_noise.csv", COLUMNS, table, by=ROW)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,15 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`; everything else
 
 import re
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from collect import SHORTER, rows
 
 from leads.benchmark.suites import blocks
-from leads.report.study import PAPER
-from leads.report.study_tables import TITLES as NUMBERS
-from leads.report.study_tables import digits
+from leads.report.study import BOTH, NUMBERS, PAPER
+from leads.report.study_tables import TITLES, digits
 from leads.report.style import short
 from leads.report.tables import compared, markdown, mean_std
 
@@ -28,7 +27,6 @@ CONTROLS = {
     ("random", "white"): "control: white noise",
     ("random", "loud"): "control: loud pink noise",
 }
-TIMES = "skill coverage % times distinctness"
 BASELINES = ("metra", "csd", "lsd", "diayn", "smm", "rnd", "ngu")
 ON_ROBOTS = ("metra", "csd")
 """Baselines that are compared on the robots too."""
@@ -46,7 +44,17 @@ def select(table: Rows, **wanted: str) -> Rows:
 
 
 def values(table: Rows, number: str) -> list[float]:
+    if number == BOTH:
+        return [float(row["skill_coverage"]) * float(row["distinctness"]) for row in table]
     return [float(row[number]) for row in table if row[number] != ""]
+
+
+def cells_of(table: Rows, numbers: Iterable[str]) -> list[str]:
+    return [mean_std(values(table, number), digits(number)) for number in numbers]
+
+
+def titles(numbers: Iterable[str]) -> list[str]:
+    return [TITLES[number] for number in numbers]
 
 
 def of(runs: Rows, method: tuple[str, str], task: str, walls: str = "terminate") -> Rows:
@@ -81,9 +89,8 @@ def _summary(runs: Rows, tasks: dict[str, str], kind: str) -> str:
     for task, title in tasks.items():
         for method, name in methods_of(task).items():
             found = whole(runs, method, task)
-            cells = [mean_std(values(found, number), digits(number)) for number in NUMBERS]
-            body.append([title, name, *cells, mean_std(_both(found), 1), str(len(found))])
-    return markdown([kind, "method", *NUMBERS.values(), TIMES, "seeds"], body)
+            body.append([title, name, *cells_of(found, TITLES), str(len(found))])
+    return markdown([kind, "method", *TITLES.values(), "seeds"], body)
 
 
 def mazes_in_short(runs: Rows, curves: Rows) -> str:
@@ -167,13 +174,11 @@ def _methods(runs: Rows, curves: Rows, noise: str) -> str:
     for task, title in TASKS.items():
         for method in BY_NOISE[noise]:
             ends = _ends(curves, method, task)
-            cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             seeds = {row["seed"] for row in ends}
             done = [row for row in of(runs, method, task) if row["seed"] in seeds]
             cost = [float(row["cpu_seconds"]) / float(row["samples"]) * 1e5 for row in done]
-            both = mean_std(_both(ends), 1)
-            body.append([title, title_of(method[0]), *cells, both, mean_std(cost, 0), str(len(ends))])
-    return markdown(["maze", "method", *NUMBERS.values(), TIMES, "CPU s per 100,000 samples", "seeds"], body)
+            body.append([title, title_of(method[0]), *cells_of(ends, TITLES), mean_std(cost, 0), str(len(ends))])
+    return markdown(["maze", "method", *TITLES.values(), "CPU s per 100,000 samples", "seeds"], body)
 
 
 def _ends(curves: Rows, method: tuple[str, str], task: str, walls: str = "terminate") -> Rows:
@@ -191,15 +196,9 @@ def below(runs: Rows, curves: Rows) -> str:
     for method, variants in changes.items():
         for variant, options in variants.items():
             ends = _ends(curves, (method, variant), "maze-hard", options.get("on_wall", "terminate"))
-            cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             changed = f"`{_as_typed(options)}`" if options else "as shipped"
-            body.append([title_of(method), changed, *cells, str(len(ends))])
-    return markdown(["method", "what is changed", *NUMBERS.values(), "seeds"], body)
-
-
-def _both(table: Rows) -> list[float]:
-    """Far-reaching and distinct at once, run by run."""
-    return [float(row["skill_coverage"]) * float(row["distinctness"]) for row in table]
+            body.append([title_of(method), changed, *cells_of(ends, NUMBERS), str(len(ends))])
+    return markdown(["method", "what is changed", *titles(NUMBERS), "seeds"], body)
 
 
 def best(runs: Rows, curves: Rows) -> str:
@@ -209,7 +208,7 @@ def best(runs: Rows, curves: Rows) -> str:
         for noise, methods in BY_NOISE.items()
         for task, title in TASKS.items()
     }
-    return markdown(["noise", "maze", *NUMBERS.values(), TIMES], _who_is_first(found))
+    return markdown(["noise", "maze", *TITLES.values()], _who_is_first(found))
 
 
 def best_as_shipped(runs: Rows, curves: Rows) -> str:
@@ -218,24 +217,25 @@ def best_as_shipped(runs: Rows, curves: Rows) -> str:
         (title,): {method: whole(runs, method, task) for method in methods_of(task)}
         for task, title in (TASKS | ROBOTS).items()
     }
-    return markdown(["task", *NUMBERS.values(), TIMES], _who_is_first(found))
+    return markdown(["task", *TITLES.values()], _who_is_first(found))
 
 
 def _who_is_first(found: dict[tuple[str, ...], dict[tuple[str, str], Rows]]) -> list[list[str]]:
     body = []
-    for titles, runs_of in found.items():
-        numbers = {number: {m: values(table, number) for m, table in runs_of.items()} for number in NUMBERS}
-        numbers["both"] = {method: _both(table) for method, table in runs_of.items()}
-        body.append([*titles, *(_first(each, digits(number)) for number, each in numbers.items())])
+    for where, runs_of in found.items():
+        numbers = {number: {m: values(table, number) for m, table in runs_of.items()} for number in TITLES}
+        body.append([*where, *(_first(each, digits(number)) for number, each in numbers.items())])
     return body
 
 
 def _first(found: dict[tuple[str, str], list[float]], shown: int) -> str:
     """Who has the highest mean, in the digits that are shown, and how LEADS, given first, compares with the best other.
 
-    Ties are told without a test; who has no runs takes no part.
+    Ties are told without a test; who has no runs takes no part, and without LEADS's there is nothing to tell.
     """
-    ours, *others = [method for method, numbers in found.items() if numbers]
+    ours, others = next(iter(found)), [method for method, numbers in list(found.items())[1:] if numbers]
+    if not found[ours] or not others:
+        return "missing"
     found = {method: found[method] for method in (ours, *others)}
     means = {method: round(statistics.mean(numbers), shown) for method, numbers in found.items()}
     first = [method for method, mean in means.items() if mean == max(means.values())]
@@ -268,13 +268,13 @@ def tests(runs: Rows, curves: Rows) -> str:
                 ours, theirs = (values(whole(runs, each, task), number) for each in (("leads", ""), method))
                 cells.append(compared(ours, theirs))
             body.append([title, name, *cells])
-    return markdown(["task", "LEADS against", *NUMBERS.values()], body)
+    return markdown(["task", "LEADS against", *titles(NUMBERS)], body)
 
 
 def noisy(runs: Rows, curves: Rows) -> str:
     """What LEADS's skills reach under either noise, beside the control with that noise."""
-    skills, body = rows(RESULTS / "evaluation_noise.csv"), []
-    for task in sorted({row["task"] for row in skills}):
+    skills, body = select(rows(RESULTS / "evaluation_noise.csv"), method="leads"), []
+    for task in (task for task in ROBOTS if select(skills, task=task)):
         for noise, variant in (("white", "white"), ("pink", "")):
             ours, theirs = select(skills, task=task, noise=noise), of(runs, ("random", variant), task)
             cells = []
@@ -283,7 +283,7 @@ def noisy(runs: Rows, curves: Rows) -> str:
                 cells += [*(mean_std(x, digits(number)) for x in both), compared(*both)]
             body.append([ROBOTS[task], noise, *cells, str(len(ours))])
     sides = ("LEADS", "control", "LEADS is")
-    header = [f"{name}, {side}" for name in ("skill coverage %", "distinctness") for side in sides]
+    header = [f"{TITLES[number]}, {side}" for number in ("skill_coverage", "distinctness") for side in sides]
     return markdown(["robot", "noise", *header, "seeds"], body)
 
 
@@ -314,10 +314,9 @@ def _ablation(curves: Rows, suite: str) -> str:
     for block in blocks(suite):
         for variant, options in (block.variants or {"": {}}).items():
             ends = _at(of(curves, ("leads", variant), block.tasks[0]), block.samples or 0)
-            cells = [mean_std(values(ends, number), digits(number)) for number in NUMBERS]
             changed = {"": "as shipped", "paper": "every published value"}.get(variant) or f"`{_as_typed(options)}`"
-            body.append([variant or "default", changed, *cells, str(len(ends))])
-    return markdown(["variant", "what is changed", *NUMBERS.values(), "seeds"], body)
+            body.append([variant or "default", changed, *cells_of(ends, NUMBERS), str(len(ends))])
+    return markdown(["variant", "what is changed", *titles(NUMBERS), "seeds"], body)
 
 
 def _as_typed(options: dict[str, Any]) -> str:

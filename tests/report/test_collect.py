@@ -59,6 +59,15 @@ def test_a_run_replaces_itself_unless_it_is_shorter(collect, write, tmp_path, ca
     assert "is not taken: the tables have it with 1,000,000 samples" in capsys.readouterr().out
 
 
+def test_rows_of_other_runs_stay(collect, tmp_path):
+    from collect import write
+
+    by, path = ["task", "noise"], tmp_path / "noise.csv"
+    path.write_text("task,noise,reached\nfinger,pink,1\nfinger,white,2\n")
+    write(path, ["task", "noise", "reached"], [{"task": "finger", "noise": "pink", "reached": 3.14159}], by)
+    assert [tuple(row.values()) for row in table(path)] == [("finger", "white", "2"), ("finger", "pink", "3.1416")]
+
+
 def test_whatever_is_not_taken_is_named(collect, write, write_run, tmp_path, capsys):
     write("study")
     unfinished = write("study", seed=1, finished=False)

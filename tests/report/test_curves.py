@@ -65,6 +65,14 @@ def test_a_profile_falls_from_one_to_zero_within_its_band(study):
     assert profile_curve(study, Entry("rnd"), "coverage") is None
 
 
+def test_where_a_setting_has_one_run_a_profile_has_no_band(study):
+    maze = study.settings[0]
+    of_one = [result for result in study.results if result.setting != maze or result.seed == 0]
+    drawn = profile_curve(replace(study, results=of_one), Entry("metra"), "coverage")
+    assert drawn is not None and drawn.of == "2 of 3 settings"
+    assert np.array_equal(drawn.low, drawn.mean) and np.array_equal(drawn.high, drawn.mean)
+
+
 def test_a_profile_is_only_over_settings_whose_number_is_known(study):
     unknown = lambda result: replace(result, numbers=result.numbers | {"skill_coverage": None})
     maze = study.settings[0]

@@ -37,6 +37,21 @@ def test_a_damaged_run_is_named_and_the_report_does_without(damage, write_run, t
     assert len(study.left_out) == 1 and str(damaged) in study.left_out[0]
 
 
+def test_a_run_that_ends_while_it_is_read_counts_next_time(write_run, tmp_path, monkeypatch):
+    write_run(tmp_path, seed=0)
+    ending = Run.open(write_run(tmp_path, seed=1, finished=False))
+
+    def end(run: Run) -> list:
+        if run.directory == ending.directory:
+            ending.write_summary({"samples": 1_000_000, "cpu_seconds": 1.0})
+        return []
+
+    monkeypatch.setattr("leads.report.study.snapshots", end)
+    study = read_study(tmp_path)
+    assert ending.is_finished
+    assert [result.seed for result in study.results] == [0] and [result.seed for result in study.unfinished] == [1]
+
+
 def test_runs_behind_links_count_once(write_run, tmp_path):
     real = write_run(tmp_path / "elsewhere", seed=0)
     below = tmp_path / "study"

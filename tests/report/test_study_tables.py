@@ -116,6 +116,15 @@ def test_tests_are_welchs(tables):
     assert ("maze-u", "LEADS", "control (noise white)") in pairs and len(set(pairs)) == len(pairs)
 
 
+def test_a_pair_is_tested_once(write_run, tmp_path):
+    for method, coverage in (("leads", 60), ("metra", 90), ("csd", 50)):
+        for seed in (0, 1):
+            write_run(tmp_path, "maze-u", method, seed, coverage + seed)
+    rows = next(table.rows for table in study_tables(read_study(tmp_path)) if table.name == "tests")
+    pairs = [(ours.text, theirs.text) for _, ours, theirs, *_ in rows]
+    assert pairs == [("LEADS", "CSD"), ("LEADS", "METRA"), ("METRA", "CSD")]
+
+
 def test_words_of_a_test():
     assert compared([1.0], [2.0, 3.0]) == "missing"
     assert compared([2.0, 2.0], [2.0, 2.0]) == compared([1.0, 3.0], [2.0, 2.0]) == "equal"

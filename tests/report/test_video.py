@@ -193,11 +193,11 @@ def test_a_gif_has_all_skills_colours_and_white(n_skill):
 
 def test_skills_are_rolled_out_with_the_noise_that_is_asked_for(agent, written, tmp_path, monkeypatch):
     monkeypatch.setattr(video, "MOVING", 30)
-    video.write_skills(agent, tmp_path / "white", EPISODES, "white")
-    video.write_skills(agent, tmp_path / "pink", EPISODES, "pink")
-    white, pink, as_evaluated = (
-        rows_in(out / "skills.csv") for out in (tmp_path / "white", tmp_path / "pink", written[0])
-    )
+    video.write_skills(agent, tmp_path, EPISODES, "white")
+    video.write_skills(agent, tmp_path, EPISODES, "pink")
+    tables = (tmp_path / "skills_white.csv", tmp_path / "skills_pink.csv", written[0] / "skills.csv")
+    white, pink, as_evaluated = map(rows_in, tables)
+    assert not list(tmp_path.glob("skills.*")), "they are no report's film"
     assert white == as_evaluated != pink
     assert pink == [
         {k: "" if v is None else str(v) for k, v in row.items()}

@@ -199,7 +199,12 @@ def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
     with pytest.raises(leads.UserError, match="samples: 0"):
         leads.resume(run, samples=0)
     old_end = Run.open(run).metrics()[-1]["epoch"]
+    figures = run / "figures"
+    figures.mkdir(exist_ok=True)
+    for name in ("skills.mp4", "skills_pink.csv", "skills.png"):
+        (figures / name).touch()
     leads.resume(run, samples=9_000)
+    assert [path.name for path in figures.iterdir()] == ["skills.png"], "no film shows skills that are no more"
     assert_same_end(run, whole, ("metrics.jsonl",))
     remembered = [[line["epoch"] for line in Run.open(path).read_lines("skills.jsonl")] for path in (run, whole)]
     assert remembered[0] == sorted({*remembered[1], old_end})

@@ -37,7 +37,8 @@ class OnRay:
             _try(address)
             ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
         except (OSError, ValueError, RuntimeError) as error:
-            raise UserError(f"address: {address} cannot be used ({str(error).splitlines()[0]})") from error
+            what = "engine: Ray cannot be started" if address is None else f"address: {address} cannot be used"
+            raise UserError(f"{what} ({in_a_line(error)})") from error
         self.ray, self.out, self.checkpoint_every = ray, out, checkpoint_every
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         again = {"max_restarts": -1, "max_task_retries": -1}
@@ -82,7 +83,7 @@ def _try(address: str | None) -> None:
         return
     host, _, port = address.rpartition(":")
     if "://" in address or not port.isdigit():
-        raise ValueError("give HOST:PORT, on a node of the cluster")
+        raise UserError(f"address: {address} cannot be used; give HOST:PORT, on a node of the cluster")
     socket.create_connection((host, int(port)), timeout=10).close()
 
 
@@ -109,7 +110,9 @@ class Shelf:
         with run.lock():
             if max(checkpoint.epochs(run.checkpoints), default=0) > epoch:
                 return  # from a worker that was thought lost
-            for path in (*sorted(run.checkpoints.glob("*")), run.directory / "summary.json"):
+            if "summary.json" not in names:
+                run.forget_end()
+            for path in sorted(run.checkpoints.glob("*")):
                 if str(path.relative_to(run.directory)) not in names:
                     path.unlink(missing_ok=True)
             write(run.directory, files)

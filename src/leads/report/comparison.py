@@ -5,18 +5,16 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leads.agent import Agent
 from leads.errors import UserError
 from leads.report import style
-from leads.report.figures import BAND, GAP, draw_skills, metrics_of, told
+from leads.report.figures import draw_skills, metrics_of, runs_figure, told
 from leads.report.planes import Plane, component_plane, feature_planes, principal_components, real_paths
 from leads.rollouts.episodes import Episodes
 from leads.training.evaluation import EVALUATION_EPISODES
-
-SIDE = 2.6
-"""Inches of a panel."""
 
 
 def write_comparison(agents: Sequence[Agent], out: Path) -> Path:
@@ -31,18 +29,12 @@ def comparison_figure(agents: Sequence[Agent]) -> Figure:
     """All skills of each run in one panel, with the run's last numbers above it."""
     episodes = [agent.episodes(EVALUATION_EPISODES) for agent in agents]
     planes = _planes(agents, episodes)
-    rows, columns = style.rows_and_columns(len(agents), 1.6)
-    left, below = planes[0].margin
-    above = 2 * BAND
-    figure = style.new_figure(columns * (left + SIDE + GAP) + GAP, rows * (above + SIDE + below) + GAP)
-    for i, (agent, rolled, plane) in enumerate(zip(agents, episodes, planes, strict=True)):
-        row, column = divmod(i, columns)
-        x, y = GAP + left + column * (left + SIDE + GAP), above + row * (above + SIDE + below)
-        axes = style.place(figure, x, y, SIDE, SIDE)
-        draw_skills(axes, agent, real_paths(rolled, plane.project), plane, range(agent.n_skill), 0.6)
-        plane.name_axes(axes)
-        axes.set_title(_title(agent), fontsize=6.8, color=style.INK, linespacing=1.35, parse_math=False)
-    return figure
+
+    def draw(axes: Axes, i: int) -> None:
+        paths = real_paths(episodes[i], planes[i].project)
+        draw_skills(axes, agents[i], paths, planes[i], range(agents[i].n_skill), 0.6)
+
+    return runs_figure(planes, [_title(agent) for agent in agents], draw)
 
 
 def _planes(agents: Sequence[Agent], episodes: Sequence[Episodes]) -> list[Plane]:

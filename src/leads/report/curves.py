@@ -87,14 +87,19 @@ def _is_known(value: float | None) -> bool:
 
 
 def profile_curve(study: Study, entry: Entry, number: str) -> Curve | None:
-    """Performance profile over the contested settings that an entry has runs of, with its bootstrap interval."""
+    """Performance profile over the contested settings that an entry has runs of, with its bootstrap interval.
+
+    Single runs have none, as in the tables.
+    """
     among = [setting for setting in study.contested if study.values(setting, entry, number)]
     if not among:
         return None
     scores = study.scores(entry, number, among)
-    low, high = interval(lambda tasks: profile(tasks, THRESHOLDS), scores)
+    shares = profile(scores, THRESHOLDS)
+    single = min(map(len, scores)) < 2
+    low, high = (shares, shares) if single else interval(lambda tasks: profile(tasks, THRESHOLDS), scores)
     of = f"{len(among)} of {len(study.contested)} settings"
-    return Curve(THRESHOLDS, profile(scores, THRESHOLDS), low, high, sum(map(len, scores)), of)
+    return Curve(THRESHOLDS, shares, low, high, sum(map(len, scores)), of)
 
 
 def coverage_figure(study: Study) -> Figure:
@@ -146,7 +151,7 @@ def published_coverage(study: Study, setting: Setting) -> dict[Entry, float]:
     """The paper's final relative coverage as raw coverage, by our own largest, where ours is of as many samples."""
     if not setting.is_papers:
         return {}
-    largest = max((max(study.values(setting, e, "coverage"), default=0.0) for e in study.entries), default=0.0)
+    largest = study.largest(setting, "coverage")
     return {
         entry: setting.published[entry.method][0] * largest / 100
         for entry in looks(study)

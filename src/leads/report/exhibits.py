@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leads.agent import Agent, load
@@ -14,11 +15,10 @@ from leads.errors import UserError
 from leads.methods.leads import Leads
 from leads.report import style
 from leads.report.figures import (
-    BAND,
-    GAP,
     draw_paths,
     known_points,
     metrics_of,
+    runs_figure,
     scaled_measure,
     scaled_uncertainty,
     told,
@@ -30,8 +30,6 @@ from leads.training import checkpoint
 from leads.training.evaluation import EVALUATION_EPISODES
 from leads.training.snapshots import Snapshot, boxed, snapshot
 
-SIDE = 2.6
-"""Inches of a panel."""
 MAP_POINTS = 500
 """Archived states at which a robot's measure and uncertainty are shown."""
 
@@ -152,21 +150,15 @@ def _maps(agent: Agent) -> Maps:
 def skills_figure(shown: list[Exhibit]) -> Figure:
     """The skills of one run of each method in the same setting, with its numbers above."""
     plane = shown[0].view.plane()
-    rows, columns = style.rows_and_columns(len(shown), 1.6)
-    left, below = plane.margin
-    above = 2 * BAND
-    figure = style.new_figure(columns * (left + SIDE + GAP) + GAP, rows * (above + SIDE + below) + GAP)
-    for i, exhibit in enumerate(shown):
-        row, column = divmod(i, columns)
-        x, y = GAP + left + column * (left + SIDE + GAP), above + row * (above + SIDE + below)
-        axes, last = style.place(figure, x, y, SIDE, SIDE), exhibit.snapshots[-1]
+
+    def draw(axes: Axes, i: int) -> None:
+        last = shown[i].snapshots[-1]
         points = plane.project(last.paths)
         paths = [list(skill) for skill in points]
         marks = None if last.targets is None else plane.mark(last.targets)
         draw_paths(axes, paths, plane, range(len(paths)), 0.8, np.clip(points[0, 0, 0], plane.low, plane.high), marks)
-        plane.name_axes(axes)
-        axes.set_title(_title(exhibit.result), fontsize=6.8, color=style.INK, linespacing=1.35, parse_math=False)
-    return figure
+
+    return runs_figure([plane] * len(shown), [_title(exhibit.result) for exhibit in shown], draw)
 
 
 def _title(result: Result) -> str:

@@ -1,6 +1,6 @@
 """Figures of one run: where its skills go, what it has learnt about them, and how it came to it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,22 @@ def pairs_figure(agent: Agent, episodes: Episodes, numbers: dict[str, Any] | Non
     names = [f"skill {skill}" for skill in range(agent.n_skill)]
     look = {"frameon": False, "fontsize": 8.5, "handlelength": 1.0, "columnspacing": 1.2, "borderaxespad": 0.3}
     figure.legend(lines, names, loc="lower center", ncols=min(agent.n_skill, 12), **look)
+    return figure
+
+
+def runs_figure(planes: Sequence[Plane], titles: Sequence[str], draw: Callable[[Axes, int], None]) -> Figure:
+    """A panel a run, with what its title says of it above; `draw` is given a panel and the number of its run."""
+    side, above = 2.6, 2 * BAND
+    rows, columns = style.rows_and_columns(len(titles), 1.6)
+    left, below = planes[0].margin
+    figure = style.new_figure(columns * (left + side + GAP) + GAP, rows * (above + side + below) + GAP)
+    for i, (plane, title) in enumerate(zip(planes, titles, strict=True)):
+        row, column = divmod(i, columns)
+        x, y = GAP + left + column * (left + side + GAP), above + row * (above + side + below)
+        axes = style.place(figure, x, y, side, side)
+        draw(axes, i)
+        plane.name_axes(axes)
+        axes.set_title(title, fontsize=6.8, color=style.INK, linespacing=1.35, parse_math=False)
     return figure
 
 

@@ -95,6 +95,7 @@ class Result:
     setting: Setting
     entry: Entry
     config: RunConfig
+    finished: bool
     numbers: dict[str, Any]
     """Its summary; of an unfinished run, the last line of its metrics, if there is one."""
     metrics: list[dict[str, Any]]
@@ -161,8 +162,12 @@ class Study:
 
     def relative(self, setting: Setting, entry: Entry, number: str = "coverage") -> list[float]:
         """In percent of the largest of any run of any method here, as the paper has it."""
-        largest = max((max(self.values(setting, other, number), default=0.0) for other in self.entries), default=0.0)
+        largest = self.largest(setting, number)
         return [100 * value / largest if largest > 0 else 0.0 for value in self.values(setting, entry, number)]
+
+    def largest(self, setting: Setting, number: str) -> float:
+        """Of all finished runs of all methods."""
+        return max((value for entry in self.entries for value in self.values(setting, entry, number)), default=0.0)
 
     def scores(self, entry: Entry, number: str, among: Iterable[Setting]) -> list[np.ndarray]:
         """Relative values from 0 to 1, an array a setting."""
@@ -204,7 +209,7 @@ def read_study(directory: Path) -> Study:
             left_out.append(f"{path} cannot be read: {error}")
             continue
         key = result.setting, result.entry, result.seed
-        if not result.run.is_finished:
+        if not result.finished:
             unfinished.append(result)
         elif key in results:
             left_out.append(f"{path} repeats {results[key].run.directory}")
@@ -231,14 +236,13 @@ def _run_directories(directory: Path) -> Iterator[Path]:
 
 def _result(run: Run, titles: dict[str, Setting]) -> Result:
     """A run with all that a report needs of it, which may be damaged."""
-    config = run.config()
-    finished = run.is_finished
+    config, finished = run.config(), run.is_finished
     metrics = run.metrics()
     numbers = run.summary() if finished else (metrics[-1] if metrics else {"samples": 0})
     if finished:
         _check(numbers, metrics)
     setting = _titled(_setting(config), titles)
-    return Result(run, setting, _entry(config), config, numbers, metrics, snapshots(run))
+    return Result(run, setting, _entry(config), config, finished, numbers, metrics, snapshots(run))
 
 
 def _check(summary: dict[str, Any], metrics: list[dict[str, Any]]) -> None:

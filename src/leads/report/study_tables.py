@@ -17,7 +17,7 @@ from leads.report.statistics import (
     welch,
     welch_of_published,
 )
-from leads.report.study import BOTH, NUMBERS, PAPER, PAPER_RUNS, Entry, Setting, Study
+from leads.report.study import BOTH, PAPER, PAPER_RUNS, Entry, Setting, Study
 from leads.report.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, mean_std, number, word
 
 TITLES = {
@@ -25,8 +25,9 @@ TITLES = {
     "coverage_fine": "fine coverage %",
     "skill_coverage": "skill coverage %",
     "distinctness": "distinctness",
+    BOTH: "skill coverage % times distinctness",
 }
-IN_TABLES = (*NUMBERS, BOTH)
+"""The numbers in tables."""
 JUDGED = ("coverage_fine", BOTH)
 """In what LEADS is to be the best of all."""
 RANKED = ("coverage", "skill_coverage")
@@ -37,10 +38,6 @@ INTERVAL = f"{CONFIDENCE:.0%} interval"
 def study_tables(study: Study) -> list[Table]:
     """All tables, the most important first."""
     return [table_1(study), numbers(study), tests(study), *(aggregate(study, name) for name in RANKED), cost(study)]
-
-
-def _title(name: str) -> str:
-    return "skill coverage % times distinctness" if name == BOTH else TITLES[name]
 
 
 def digits(name: str) -> int:
@@ -111,11 +108,11 @@ def numbers(study: Study) -> Table:
     for setting, entry in shown(study):
         missing = study.missing(setting, entry)
         row = [word(setting.title), word(entry.title)]
-        row += [mean_cell(study.values(setting, entry, name), digits(name)) for name in IN_TABLES]
+        row += [mean_cell(study.values(setting, entry, name), digits(name)) for name in TITLES]
         which = ", ".join(map(str, missing)) or "none"
         row += [mean_cell(study.relative(setting, entry), 1), Cell(which, (len(missing), which))]
         rows.append(row)
-    columns = [*(Column(_title(name), MEAN_PARTS) for name in IN_TABLES), Column("relative coverage %", MEAN_PARTS)]
+    columns = [*(Column(title, MEAN_PARTS) for title in TITLES.values()), Column("relative coverage %", MEAN_PARTS)]
     note = (
         "Coverage: cells that training visited; skill coverage: cells that the learnt skills reach by themselves; "
         "distinctness: how much a cell tells of the skill, from 0 to 1. Controls learn nothing. "
@@ -137,20 +134,20 @@ def shown(study: Study) -> list[tuple[Setting, Entry]]:
 
 def tests(study: Study) -> Table:
     """Welch's tests of LEADS against everybody else, and of the best method against the next two."""
-    rows = []
+    rows, leads = [], Entry("leads")
     for setting in study.settings:
         found = [entry for entry in study.entries if study.of(setting, entry)]
         ranked = sorted(found, key=lambda entry: -mean(study.values(setting, entry, "coverage")))
-        pairs = [(Entry("leads"), other) for other in found] + [(ranked[0], other) for other in ranked[1:3] if found]
-        for ours, theirs in dict.fromkeys(pairs):
-            if ours in found and ours != theirs:
-                cells = [_test_cell(study, setting, ours, theirs, name) for name in IN_TABLES]
-                rows.append([word(setting.title), word(ours.title), word(theirs.title), *cells])
+        pairs = [(leads, other) for other in found if leads in found and other != leads]
+        pairs += [(ranked[0], other) for other in ranked[1:3] if leads not in (ranked[0], other)]
+        for ours, theirs in pairs:
+            cells = [_test_cell(study, setting, ours, theirs, name) for name in TITLES]
+            rows.append([word(setting.title), word(ours.title), word(theirs.title), *cells])
     columns = [
         Column("task"),
         Column("method"),
         Column("against"),
-        *(Column(_title(n), ("p", "difference", "n", "n of the other")) for n in IN_TABLES),
+        *(Column(title, ("p", "difference", "n", "n of the other")) for title in TITLES.values()),
     ]
     note = (
         "Welch's two-sided t-test: LEADS against every other, and the highest coverage against the next two. Missing: "
@@ -171,7 +168,7 @@ def aggregate(study: Study, name: str) -> Table:
     """Over settings: interquartile means, and how probably LEADS is better."""
     rows, leads = [], Entry("leads")
     for entry in study.entries:
-        among = [setting for setting in study.contested if study.of(setting, entry)]
+        among = [setting for setting in study.contested if study.values(setting, entry, name)]
         scores = study.scores(entry, name, among)
         row = [word(entry.title), number(len(among), f"{len(among)} of {len(study.contested)}")]
         row.append(number(n := sum(map(len, scores)), str(n)))
@@ -180,7 +177,7 @@ def aggregate(study: Study, name: str) -> Table:
             row += [_interval_cell(iqm, scores), Cell(f"{mean(means):.3f}", (mean(means),))]
         else:
             row += [Cell("missing"), Cell("missing")]
-        common = [setting for setting in among if study.of(setting, leads)]
+        common = [setting for setting in among if study.values(setting, leads, name)]
         if entry == leads:
             row.append(Cell("-"))
         elif common:
@@ -266,7 +263,7 @@ def _said(study: Study, setting: Setting) -> str:
     found = {entry.method for entry in study.entries if study.of(setting, entry)}
     if not found:
         return "no finished run."
-    words = ", ".join(f"highest {_named(name)} {_with_holders(study, setting, name)}" for name in IN_TABLES)
+    words = ", ".join(f"highest {_named(name)} {_with_holders(study, setting, name)}" for name in TITLES)
     if len(found) == 1:
         return f"{words}. There is no other method to compare with."
     missing = [Entry(method).title for method in METHODS if method not in found]
@@ -298,4 +295,4 @@ def _highest(study: Study, setting: Setting, name: str, among: Sequence[Entry]) 
 
 
 def _named(name: str) -> str:
-    return _title(name).replace(" %", "")
+    return TITLES[name].replace(" %", "")

@@ -27,6 +27,7 @@ from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training.checkpoint import write_whole
 from leads.training.evaluation import cells, counts, evaluate
+from leads.training.run import FILM
 
 # imageio would start ffmpeg by a plain fork, of which JAX rightly warns; this makes it start by a safe one.
 os.environ.setdefault("IMAGEIO_FFMPEG_NO_PREVENT_SIGINT", "1")
@@ -60,12 +61,13 @@ Row = dict[str, Any]
 def write_skills(agent: Agent, out: Path, episodes: int, noise: Colour | None = None) -> list[str]:
     """Rolls every skill out, writes skills.csv, .gif and .mp4, and returns the table's lines and the files' paths.
 
-    Noise may have another colour than in evaluation. Where nothing can be rendered there is no film, and a line on
-    stderr says why.
+    Noise may have another colour than in evaluation, which the files are then called after: skills_pink.csv. Where
+    nothing can be rendered there is no film, and a line on stderr says why.
     """
     if episodes <= 0:
         raise UserError(f"episodes: {episodes} is not allowed; give a number above 0")
-    files = {kind: out / f"skills.{kind}" for kind in ("csv", "gif", "mp4")}
+    name = "skills" if noise is None else f"skills_{noise}"
+    files = {kind: out / f"{name}.{kind}" for kind in FILM}
     with style.writing_to(out):
         rolled = agent.episodes(episodes, noise=noise)
         rows = table(agent, rolled)

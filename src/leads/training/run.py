@@ -27,6 +27,8 @@ EVERY_EPOCH = ("metrics.jsonl", "timing.jsonl")
 """Files that grow by a line with every epoch."""
 LOGS = (*EVERY_EPOCH, "skills.jsonl")
 """Files that grow with the epochs."""
+FILM = ("csv", "gif", "mp4")
+"""What `leads skills` makes of a run: figures/skills*."""
 MOST_SAMPLES = 2_000_000_000
 """Samples are counted in 32 bits."""
 VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco")
@@ -192,7 +194,7 @@ class Run:
         for name in EVERY_EPOCH:
             if [line["epoch"] for line in logs[name]] != list(range(1, epoch + 1)):
                 raise UserError(f"{self.directory / name} is damaged: it lacks some of the epochs 1 to {epoch}")
-        (self.directory / "summary.json").unlink(missing_ok=True)
+        self.forget_end()
         if config != self.config():
             self._write_config(config)
         for later in checkpoint.epochs(self.checkpoints):
@@ -201,6 +203,12 @@ class Run:
         for name, lines in logs.items():
             text = "".join(json.dumps(line) + "\n" for line in lines)
             checkpoint.write_whole(self.directory / name, text.encode())
+
+    def forget_end(self) -> None:
+        """Removes the summary, and the films and tables of `leads skills`, which show how the skills were then."""
+        films = (path for kind in FILM for path in self.figures.glob(f"skills*.{kind}"))
+        for path in (self.directory / "summary.json", *films):
+            path.unlink(missing_ok=True)
 
     def append(self, name: str, line: dict[str, Any]) -> None:
         with open(self.directory / name, "a") as file:
