@@ -5,7 +5,7 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`; everything else
 
 import re
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from collect import SHORTER, rows
 from leads.benchmark.suites import blocks
 from leads.report.study import BOTH, NUMBERS, PAPER
 from leads.report.study_tables import TITLES, digits
-from leads.report.style import short
 from leads.report.tables import compared, markdown, mean_std
 
 ROOT = Path(__file__).parents[1]
@@ -138,20 +137,28 @@ def cost(runs: Rows, curves: Rows) -> str:
 
 
 def paper(runs: Rows, curves: Rows) -> str:
-    """Coverage beside the paper's."""
+    """Relative coverage on the mazes beside the paper's."""
+    return _beside_the_paper(runs, TASKS, BASELINES)
+
+
+def robots_in_the_paper(runs: Rows, curves: Rows) -> str:
+    """The same of the robots."""
+    return _beside_the_paper(runs, ROBOTS, ON_ROBOTS)
+
+
+def _beside_the_paper(runs: Rows, tasks: dict[str, str], baselines: Sequence[str]) -> str:
+    """In percent of the largest coverage of any run of LEADS, the baselines and the controls."""
     body = []
-    for method in ("leads", *BASELINES):
+    for method in ("leads", *baselines):
         cells = []
-        for task in TASKS:
+        for task in tasks:
             mean, std = PAPER["coverage"][method][task]
-            done = whole(runs, (method, ""), task) or of(runs, (method, ""), task)
-            ours = values(done, "coverage")
+            largest = max(value for each in methods_of(task) for value in values(whole(runs, each, task), "coverage"))
+            ours = [100 * value / largest for value in values(whole(runs, (method, ""), task), "coverage")]
             below = ", below" if ours and statistics.mean(ours) < mean - std else ""
-            budget = min((float(row["samples"]) for row in done), default=0.0)
-            after = f", {short(float(f'{budget:.2g}'))} samples" if done else ""
-            cells += [f"{mean:.1f} ± {std:.1f}", f"{mean_std(ours, 1)} (n = {len(ours)}{after}{below})"]
+            cells += [f"{mean:.1f} ± {std:.1f}", f"{mean_std(ours, 1)} (n = {len(ours)}{below})"]
         body.append([title_of(method), *cells])
-    return markdown(["method", *(f"{title}, {whose}" for title in TASKS.values() for whose in ("paper", "ours"))], body)
+    return markdown(["method", *(f"{title}, {whose}" for title in tasks.values() for whose in ("paper", "ours"))], body)
 
 
 def title_of(method: str) -> str:
@@ -330,6 +337,7 @@ TABLES: dict[str, Callable[[Rows, Rows], str]] = {
     "robots": robots,
     "cost": cost,
     "paper": paper,
+    "robots-in-the-paper": robots_in_the_paper,
     "tests": tests,
     "noisy": noisy,
     "runs": every_run,
