@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help run test lint bench pendulum reachable results clean
+.PHONY: help run test lint bench pendulum reachable results study clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -37,6 +37,11 @@ reachable: $(VENV)/installed  ## cells of the finger's grid that long play witho
 
 results: $(VENV)/installed  ## the tables in README.md and docs/ from benchmarks/results/
 	$(BIN)/python benchmarks/tables.py
+
+study: $(VENV)/installed  ## the report of the published runs, from benchmarks/results/: docs/study/index.html
+	rm -rf runs/published
+	$(BIN)/python benchmarks/published.py runs/published
+	$(BIN)/leads report runs/published --out docs/study
 
 clean:  ## removes the virtual environment (runs/ stays)
 	rm -rf $(VENV)

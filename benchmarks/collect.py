@@ -1,4 +1,5 @@
-"""Adds the finished runs below some directories to results/runs.csv, a row each, and thinned curves to curves.csv.
+"""Adds the finished runs below some directories to results/: a row of runs.csv each, a thinned curve in curves.csv, and
+the skills at the end, as snapshots have them, in skills.jsonl.
 
     leads benchmark paper --out runs/paper
     python benchmarks/collect.py runs/paper
@@ -10,8 +11,10 @@ paper, noises, below, ablation and slide.
 
 import argparse
 import csv
+import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +35,25 @@ SHORTER = 0.9
 Rows = list[dict[str, Any]]
 
 
-def collected(result: Result, commit: str) -> tuple[Rows, dict[str, Any]]:
-    """(curve, row) of a run."""
+@dataclass(frozen=True)
+class Collected:
+    """What the tables keep of a run."""
+
+    row: dict[str, Any]
+    curve: Rows
+    skills: Rows
+    """One line, or none of a run that does not remember them."""
+
+
+def collected(result: Result, commit: str) -> Collected:
     row = result.numbers | {"variant": variant(result), "commit": commit}
     every = max(len(result.metrics) // POINTS, 1)
-    return [row | line for line in (*result.metrics[:-1:every], result.metrics[-1])], row
+    which = {name: row[name] for name in RUN}
+    return Collected(
+        row=row,
+        curve=[row | line for line in (*result.metrics[:-1:every], result.metrics[-1])],
+        skills=[which | {"skills": last.line()} for last in result.snapshots[-1:]],
+    )
 
 
 def variant(result: Result) -> str:
@@ -53,6 +70,11 @@ def variant(result: Result) -> str:
 def rows(path: Path) -> Rows:
     with open(path, newline="") as file:
         return list(csv.DictReader(file))
+
+
+def skills() -> Rows:
+    """The lines of skills.jsonl: what tells a run apart, and its last snapshot."""
+    return [json.loads(line) for line in (RESULTS / "skills.jsonl").read_text().splitlines()]
 
 
 def key(row: dict[str, Any], by: list[str] = RUN) -> tuple[str, ...]:
@@ -80,22 +102,24 @@ def main() -> None:
     parser.add_argument("--commit", default=head(), help="of the code that made the runs (default: this)")
     arguments = parser.parse_args()
     known = {key(row): int(row["samples"]) for row in rows(RESULTS / "runs.csv")}
-    new: dict[tuple[str, ...], tuple[Rows, dict[str, Any]]] = {}
+    new: dict[tuple[str, ...], Collected] = {}
     for study in map(read_study, arguments.directories):
         for line in (*study.left_out, *(f"{result.run.directory} is not finished" for result in study.unfinished)):
             print(line)
         for result in study.results:
             try:
-                curve, row = collected(result, arguments.commit)
-                if row["samples"] < SHORTER * known.get(key(row), 0):
-                    raise UserError(f"the tables have it with {known[key(row)]:,} samples")
+                run = collected(result, arguments.commit)
+                which, samples = key(run.row), run.row["samples"]
+                if samples < SHORTER * known.get(which, 0):
+                    raise UserError(f"the tables have it with {known[which]:,} samples")
             except UserError as error:
                 print(f"{result.run.directory} is not taken: {error}")
                 continue
-            known[key(row)] = row["samples"]
-            new[key(row)] = curve, row
-    write(RESULTS / "curves.csv", CURVE_COLUMNS, [line for curve, _ in new.values() for line in curve])
-    write(RESULTS / "runs.csv", COLUMNS, [row for _, row in new.values()])
+            known[which], new[which] = samples, run
+    write(RESULTS / "curves.csv", CURVE_COLUMNS, [line for run in new.values() for line in run.curve])
+    lines = [line for line in skills() if key(line) not in new] + [line for run in new.values() for line in run.skills]
+    (RESULTS / "skills.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write(RESULTS / "runs.csv", COLUMNS, [run.row for run in new.values()])
     print(f"{len(new)} runs taken")
 
 

@@ -1,6 +1,7 @@
 """benchmarks/collect.py decides which published rows are replaced."""
 
 import csv
+import json
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def collect(monkeypatch, tmp_path):
     monkeypatch.setattr(collect, "RESULTS", tmp_path)
     for name, columns in (("runs.csv", collect.COLUMNS), ("curves.csv", collect.CURVE_COLUMNS)):
         (tmp_path / name).write_text(",".join(columns) + "\n")
+    (tmp_path / "skills.jsonl").touch()
 
     def run(directory: Path) -> dict[tuple[str, str], float]:
         monkeypatch.setattr(sys, "argv", ["collect.py", str(directory), "--commit", "abc"])
@@ -57,6 +59,21 @@ def test_a_run_replaces_itself_unless_it_is_shorter(collect, write, tmp_path, ca
     capsys.readouterr()
     assert collect(tmp_path / "first") == {("leads", "1000000"): 90.0, ("metra", "300000"): 50.0}
     assert "is not taken: the tables have it with 1,000,000 samples" in capsys.readouterr().out
+
+
+def test_skills_at_the_end_are_kept_and_replaced_with_the_run(collect, write, tmp_path):
+    def kept() -> dict[str, dict]:
+        lines = (tmp_path / "skills.jsonl").read_text().splitlines()
+        return {line["method"]: line["skills"] for line in map(json.loads, lines)}
+
+    run = write("first", samples=300_000)
+    write("first", "metra", samples=300_000)
+    collect(tmp_path / "first")
+    last = json.loads((run / "skills.jsonl").read_text().splitlines()[-1])
+    assert kept()["leads"] == last and kept().keys() == {"leads", "metra"}
+    write("longer", remembers=False)
+    collect(tmp_path / "longer")
+    assert kept().keys() == {"metra"}, "those of the shorter run are not the longer one's"
 
 
 def test_rows_of_other_runs_stay(collect, tmp_path):

@@ -143,6 +143,8 @@ def test_aggregates_say_over_how_many_settings_and_runs(tables):
     assert iqm.values[0] == pytest.approx((56 + 60 + 60 + 62) / 4 / 91)
     assert iqm.values[1] < iqm.values[0] < iqm.values[2]
     assert row(tables["aggregate_coverage"], "RND")["mean"].text == "missing"
+    both = row(tables["aggregate_skill_coverage_x_distinctness"], "METRA")
+    assert both["interquartile mean [95% interval]"].values == pytest.approx(iqm.values), "all are as distinct"
 
 
 def test_cost(tables):

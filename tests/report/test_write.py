@@ -17,7 +17,8 @@ from leads.report.study import read_study
 from leads.training.run import Run
 from leads.training.snapshots import snapshots
 
-TABLES = ["table1", "numbers", "tests", "aggregate_coverage", "aggregate_skill_coverage", "cost"]
+RANKED = ["coverage", "skill_coverage", "skill_coverage_x_distinctness"]
+TABLES = ["table1", "numbers", "tests", *(f"aggregate_{name}" for name in RANKED), "cost"]
 
 
 def element(html: str, name: str) -> str:
@@ -36,7 +37,7 @@ def test_a_report_is_tables_figures_and_a_page(report):
     }
     settings = ("maze-u", "maze-hard", "fetch-slide")
     figures = {f"skills_{which}_{setting}" for which in ("best", "median") for setting in settings}
-    figures |= {"coverage", "profiles_coverage", "profiles_skill_coverage"}
+    figures |= {"coverage", *(f"profiles_{name}" for name in RANKED)}
     written = {path.name for path in (report / "figures").iterdir()}
     assert written == {f"{name}.{kind}" for name in figures for kind in ("png", "pdf")}
     assert (report / "index.html").stat().st_size > 50_000

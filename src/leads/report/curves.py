@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter
 from leads.report import style
 from leads.report.statistics import interval, profile
 from leads.report.study import Entry, Result, Setting, Study
+from leads.report.study_tables import named
 
 POINTS = 60
 """Points of a curve."""
@@ -142,7 +143,7 @@ def profiles_figure(study: Study, number: str) -> Figure:
     for entry, found in drawn.items():
         _draw(axes, found, look[entry])
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    axes.set_xlabel(f"relative {number.replace('_', ' ')} above", fontsize=9)
+    axes.set_xlabel(f"relative {named(number)} above", fontsize=9)
     axes.set_ylabel("share of runs", fontsize=9)
     return figure
 

@@ -123,12 +123,14 @@ def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
 def agent_of(result: Result) -> Agent | None:
     """The agent of a run, unless its checkpoints are gone or cannot be used."""
     try:
-        if not checkpoint.epochs(result.run.checkpoints):
-            raise UserError(f"{result.run.directory} has no checkpoint")
-        return load(result.run.directory)
+        return load(result.run.directory) if has_checkpoints(result) else None
     except UserError as error:
         print(f"leads: {error}; the report does without", file=sys.stderr)
         return None
+
+
+def has_checkpoints(result: Result) -> bool:
+    return bool(checkpoint.epochs(result.run.checkpoints))
 
 
 def _last_snapshot(agent: Agent) -> Snapshot:

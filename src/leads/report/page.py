@@ -18,7 +18,7 @@ from leads.report import style
 from leads.report.curves import Curve, curve, looks, profile_curve, published_coverage
 from leads.report.exhibits import Exhibit, Maps, View
 from leads.report.study import NUMBERS, Study
-from leads.report.study_tables import RANKED, TITLES, headline
+from leads.report.study_tables import RANKED, TITLES, headline, named
 from leads.report.tables import Table
 from leads.training.snapshots import Snapshot
 
@@ -64,10 +64,10 @@ def _summary(study: Study) -> str:
         f"{run.config.samples:,} samples ({run.run.directory})"
         for run in study.unfinished
     ]
-    for title, named in (("Unfinished, so in no table", unfinished), ("Left out", study.left_out)):
-        if named:
-            rows = "".join(f"<li>{escape(name)}</li>" for name in named)
-            lines.append(f"<details><summary>{title}: {len(named)}</summary><ul>{rows}</ul></details>")
+    for title, runs in (("Unfinished, so in no table", unfinished), ("Left out", study.left_out)):
+        if runs:
+            rows = "".join(f"<li>{escape(run)}</li>" for run in runs)
+            lines.append(f"<details><summary>{title}: {len(runs)}</summary><ul>{rows}</ul></details>")
     return "\n".join(lines)
 
 
@@ -87,7 +87,7 @@ def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
         "numbers": {name: TITLES[name] for name in NUMBERS},
         "curves": curves,
         "published": [[_rounded(of.get(entry)) for entry in entries] for of in published],
-        "profiles": {name: [_curve(profile_curve(study, entry, name)) for entry in entries] for name in RANKED},
+        "profiles": {named(name): [_curve(profile_curve(study, entry, name)) for entry in entries] for name in RANKED},
         "runs": [_about(study, entries, exhibit) for exhibit in exhibits],
         "grain": GRAIN,
         "heat": _ramp(style.heat()),

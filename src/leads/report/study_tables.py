@@ -30,7 +30,7 @@ TITLES = {
 """The numbers in tables."""
 JUDGED = ("coverage_fine", BOTH)
 """In what LEADS is to be the best of all."""
-RANKED = ("coverage", "skill_coverage")
+RANKED = ("coverage", "skill_coverage", BOTH)
 """Numbers that are aggregated over tasks."""
 INTERVAL = f"{CONFIDENCE:.0%} interval"
 
@@ -42,6 +42,16 @@ def study_tables(study: Study) -> list[Table]:
 
 def digits(name: str) -> int:
     return 2 if name == "distinctness" else 1
+
+
+def named(name: str) -> str:
+    """A number in a sentence."""
+    return TITLES[name].replace(" %", "")
+
+
+def in_files(name: str) -> str:
+    """A number in the name of a file."""
+    return name.replace(" ", "_")
 
 
 def table_1(study: Study) -> Table:
@@ -193,12 +203,12 @@ def aggregate(study: Study, name: str) -> Table:
         Column(f"probability that LEADS is better [{INTERVAL}]", parts),
     ]
     note = (
-        f"Of relative {name.replace('_', ' ')}, from 0 to 1, in settings (a task with its options and samples) that at "
+        f"Of relative {named(name)}, from 0 to 1, in settings (a task with its options and samples) that at "
         "least two methods have runs of. The interquartile mean is over all runs, the mean over settings. Intervals by "
         "the stratified bootstrap over runs, if there are two or more in every setting. Methods with runs in different "
         "settings cannot be compared by their means; the probability is over settings that both have."
     )
-    return Table(f"aggregate_{name}", f"Over all settings, {name.replace('_', ' ')}", note, columns, rows)
+    return Table(f"aggregate_{in_files(name)}", f"Over all settings, {named(name)}", note, columns, rows)
 
 
 def _interval_cell(statistic: Callable[..., np.ndarray], *methods: Scores) -> Cell:
@@ -252,7 +262,7 @@ def _overall(study: Study) -> str:
         lost = [setting.title for setting in here if leads not in _highest(study, setting, name, among)]
         but = f" (not in {'; '.join(lost)})" if lost else ""
         words.append(
-            f"highest {_named(name)} in {len(here) - len(lost)} of {len(here)} settings with other methods{but}"
+            f"highest {named(name)} in {len(here) - len(lost)} of {len(here)} settings with other methods{but}"
         )
     unseen = [task for task in PAPER["budgets_samples"] if task not in {setting.task for setting in study.settings}]
     without = f" Tasks of the paper without runs: {', '.join(unseen)}." if unseen else ""
@@ -263,7 +273,7 @@ def _said(study: Study, setting: Setting) -> str:
     found = {entry.method for entry in study.entries if study.of(setting, entry)}
     if not found:
         return "no finished run."
-    words = ", ".join(f"highest {_named(name)} {_with_holders(study, setting, name)}" for name in TITLES)
+    words = ", ".join(f"highest {named(name)} {_with_holders(study, setting, name)}" for name in TITLES)
     if len(found) == 1:
         return f"{words}. There is no other method to compare with."
     missing = [Entry(method).title for method in METHODS if method not in found]
@@ -292,7 +302,3 @@ def _highest(study: Study, setting: Setting, name: str, among: Sequence[Entry]) 
     """All with the highest mean, in the digits that are shown."""
     means = {entry: round(mean(of), digits(name)) for entry in among if (of := study.values(setting, entry, name))}
     return [entry for entry, value in means.items() if value == max(means.values())]
-
-
-def _named(name: str) -> str:
-    return TITLES[name].replace(" %", "")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from leads.report import style
 from leads.report.curves import coverage_figure, profiles_figure
-from leads.report.exhibits import Exhibit, agent_of, exhibits, skills_figure
+from leads.report.exhibits import Exhibit, agent_of, exhibits, has_checkpoints, skills_figure
 from leads.report.page import page
 from leads.report.study import Study, read_study
-from leads.report.study_tables import RANKED, study_tables
+from leads.report.study_tables import RANKED, in_files, study_tables
 from leads.report.video import write_skills
 from leads.training.checkpoint import write_whole
 from leads.training.evaluation import EVALUATION_EPISODES
@@ -25,7 +25,10 @@ def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[st
             yield from (f"table {path}" for path in table.write(out / "tables"))
     yield f"figure {style.save(coverage_figure(study), out / 'figures', 'coverage')}"
     for name in RANKED:
-        yield f"figure {style.save(profiles_figure(study, name), out / 'figures', f'profiles_{name}')}"
+        yield f"figure {style.save(profiles_figure(study, name), out / 'figures', f'profiles_{in_files(name)}')}"
+    gone = sum(not has_checkpoints(result) for result in study.results)
+    if gone:
+        yield f"without checkpoints: {gone} runs, of which there are no maps, nor skills that they do not remember"
     shown = list(exhibits(study))
     yield from _skills(study, shown, out / "figures")
     if films:

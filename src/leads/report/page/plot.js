@@ -172,11 +172,11 @@ methodPlot("curve", [byId("curve-setting"), byId("curve-number")], () => {
   };
 });
 
-fill(byId("profile-number"), Object.keys(data.profiles).map((name) => [name, data.numbers[name].replace(" %", "")]));
+fill(byId("profile-number"), Object.keys(data.profiles).map((name) => [name, name]));
 methodPlot("profile", [byId("profile-number")], () => {
   const number = byId("profile-number").value;
   return {
     curves: data.profiles[number], marks: null, x: [0, 1], y: [0, 1], yName: "share of runs above",
-    xName: `relative ${number.replace("_", " ")}`, label: `share of runs above a relative ${number.replace("_", " ")}`,
+    xName: `relative ${number}`, label: `share of runs above a relative ${number}`,
   };
 });
