@@ -165,19 +165,24 @@ def test_on_wall_reaches_the_maze_and_its_environment(on_wall, ends):
 # Other defaults of a method on a task
 
 
-def sections() -> list[tuple[str, str]]:
-    return [(method, task) for method, tasks in _all_settings().items() for task in tasks]
+ON_SAC = [method for method in METHODS if method not in ("leads", "random")]
 
 
-@pytest.mark.parametrize("method, task", sections())
-def test_settings_are_of_a_known_method_and_task_and_build_its_config(method, task):
+def sections() -> list[tuple[str, str, str]]:
+    """Whose they are, on which tasks, and a method that they are of."""
+    of = lambda whose: ON_SAC if whose == "sac" else [whose]
+    return [(whose, task, method) for whose, tasks in _all_settings().items() for task in tasks for method in of(whose)]
+
+
+@pytest.mark.parametrize("whose, task, method", sections())
+def test_settings_are_of_a_known_method_and_task_and_build_its_config(whose, task, method):
     assert method in METHODS and task in (*TASKS, "simulated")
-    fields = _all_settings()[method][task]
+    fields = _all_settings()[whose][task]
     assert fields
     config = asdict(build(config_class(method), fields))
     usual = asdict(build(config_class(method), {}))
     assert config == usual | fields
-    otherwise = usual | ({} if task == "simulated" else _all_settings()[method].get("simulated", {}))
+    otherwise = usual | ({} if task == "simulated" else _all_settings()[whose].get("simulated", {}))
     assert all(otherwise[name] != value for name, value in fields.items()), "settings.toml repeats a default"
 
 
@@ -188,3 +193,7 @@ def test_settings_of_simulated_tasks_hold_for_all_of_them_and_a_tasks_own_are_ad
         assert settings("leads", task) == simulated
     assert settings("leads", make_task("hand")) == simulated | {"n_skill": 12}
     assert settings("leads", make_task("finger")) == simulated | _all_settings()["leads"]["finger"]
+    for method in ON_SAC:
+        assert settings(method, make_task("maze-u")) == {}
+        assert settings(method, make_task("finger")) == _all_settings()["sac"]["simulated"]
+        assert settings(method, make_task("fetch-slide")) == {"n_episode": 2, "samples_per_step": 2}

@@ -6,9 +6,12 @@ from leads.benchmark.standing import Standing
 from leads.benchmark.suites import Job
 from leads.training.run import Run
 
-LEARNING = {"leads": 4.5e-4, "ngu": 5e-4, "random": 3e-6}
+LEARNING = {"leads": 4.5e-4, "random": 3e-6}
 """CPU seconds a sample in mazes, roughly, as benchmarks/results/runs.csv has them."""
-OTHER_LEARNING = 3e-4
+OTHER_LEARNING = 1.3e-4
+"""Of methods on SAC, whose gradient steps come on top."""
+GRADIENT_STEP = {"ngu": 2.2e-2}
+OTHER_GRADIENT_STEP = 1.1e-2
 SIMULATOR = {"fetch-reach": 1.3e-3, "fetch-slide": 1.7e-3, "hand": 1.7e-3, "finger": 1e-4}
 """What a simulator adds to that; evaluation is part of it."""
 OTHER_SIMULATOR = 3e-4
@@ -36,6 +39,8 @@ class Costs:
         if job.kind in self.known:
             return config.samples * self.known[job.kind]
         each = LEARNING.get(config.method, OTHER_LEARNING)
+        if "samples_per_step" in config.fields:
+            each += GRADIENT_STEP.get(config.method, OTHER_GRADIENT_STEP) / config.fields["samples_per_step"]
         if not config.task.startswith("maze"):
             each += SIMULATOR.get(config.task, OTHER_SIMULATOR) + LEADS_ON_HOST * (config.method == "leads")
         return COMPILING + config.samples * each

@@ -16,6 +16,7 @@ from leads.methods.metra import Metra, MetraConfig
 from leads.methods.ngu import Ngu, NguConfig
 from leads.methods.random import Random, RandomConfig
 from leads.methods.rnd import Rnd, RndConfig
+from leads.methods.sac import SacConfig
 from leads.methods.smm import Smm, SmmConfig
 from leads.tasks.task import Task
 
@@ -45,13 +46,18 @@ def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
 
 def settings(method: str, task: Task) -> dict[str, Any]:
     """The fields of a method whose defaults are others on this task (settings.toml)."""
-    of = _all_settings().get(method, {})
-    return (simulated_settings(method) if task.step is None else {}) | of.get(task.name, {})
+    return (simulated_settings(method) if task.step is None else {}) | _settings_on(task.name, method)
 
 
 def simulated_settings(method: str) -> dict[str, Any]:
     """Of these, the ones of every task that is stepped on the host."""
-    return _all_settings().get(method, {}).get("simulated", {})
+    return _settings_on("simulated", method)
+
+
+def _settings_on(where: str, method: str) -> dict[str, Any]:
+    """Those of all methods on SAC, if it is one, and its own."""
+    shared = _all_settings()["sac"] if issubclass(config_class(method), SacConfig) else {}
+    return shared.get(where, {}) | _all_settings().get(method, {}).get(where, {})
 
 
 def make_method(name: str, config: Any, task: Task) -> Method:
