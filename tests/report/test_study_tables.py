@@ -153,12 +153,17 @@ def test_cost(tables):
     assert cells["CPU seconds per 100,000 samples"].text == "10.0 ± 0.0 (n = 3)"
 
 
-def test_headline_says_who_is_best_and_whether_that_is_sure(study):
-    lines = headline(study)
-    assert "highest coverage 89.7 ± 1.5 % (LEADS)" in lines["maze-u"]
-    assert "that of LEADS is significantly above" in lines["maze-u"]
-    assert "no method's is significantly above" in lines["fetch-slide"]
-    assert "no other method to compare with" in lines["maze-u, 300k samples"]
+SURE = "significantly above all other methods in coverage"
+
+
+def test_who_is_first_and_whether_that_is_sure(tables):
+    first = {title: row(tables["first"], title) for title in ("maze-u", "fetch-slide", "maze-u, 300k samples")}
+    highest = first["maze-u"]["highest coverage %"]
+    assert highest.text == "89.7 ± 1.5: LEADS" and highest.bold
+    assert highest.values == (pytest.approx(269 / 3), "LEADS")
+    assert first["maze-u"][SURE].text == "LEADS" and first["fetch-slide"][SURE].text == "nobody"
+    alone = first["maze-u, 300k samples"]
+    assert alone[SURE].text == "no other method to compare with" and not alone["highest coverage %"].bold
 
 
 def test_headline_says_plainly_where_leads_is_the_best_and_where_not(write_run, tmp_path):
@@ -166,13 +171,14 @@ def test_headline_says_plainly_where_leads_is_the_best_and_where_not(write_run, 
         for task, leads, metra in (("maze-u", 80, 90 + 2 * seed), ("maze-easy", 92, 90), ("maze-hard", 90, 90)):
             write_run(tmp_path, task, "leads", seed, leads)
             write_run(tmp_path, task, "metra", seed, metra)
-    lines = headline(read_study(tmp_path))
-    assert "highest fine coverage 81.9 ± 1.3 % (METRA)" in lines["maze-u"]
-    assert "highest skill coverage times distinctness 22.8 ± 0.4 % (METRA)" in lines["maze-u"]
-    assert "highest skill coverage times distinctness 23.0 ± 0.0 % (LEADS)" in lines["maze-easy"]
-    assert "highest fine coverage 81.0 ± 0.0 % (LEADS and METRA)" in lines["maze-hard"], "a tie"
-    assert "Without runs: RND, DIAYN, SMM, NGU, LSD, CSD, control." in lines["maze-hard"]
-    overall = lines["Is LEADS the best?"]
+    study = read_study(tmp_path)
+    easy, u, hard = (row(study_tables(study)[0], task) for task in ("maze-easy", "maze-u", "maze-hard"))
+    fine, both = "highest fine coverage %", "highest skill coverage % times distinctness"
+    assert (u[fine].text, u[both].text) == ("81.9 ± 1.3: METRA", "22.8 ± 0.4: METRA") and not u[fine].bold
+    assert easy[both].text == "23.0 ± 0.0: LEADS" and easy[both].bold
+    assert hard[fine].text == "81.0 ± 0.0: LEADS, METRA" and hard[fine].bold, "a tie"
+    assert hard["methods without runs"].text == "RND, DIAYN, SMM, NGU, LSD, CSD, control"
+    overall = headline(study)
     assert "highest fine coverage in 2 of 3 settings with other methods (not in maze-u)" in overall
     assert "highest skill coverage times distinctness in 2 of 3 settings with other methods (not in maze-u)" in overall
     assert "without runs: fetch-reach, finger, fetch-slide" in overall
@@ -191,9 +197,9 @@ def test_a_tie_is_what_reads_as_one(write_run, tmp_path):
     for seed in (0, 1):
         write_run(tmp_path, "maze-u", "leads", seed, 99.96)
         write_run(tmp_path, "maze-u", "metra", seed, 100)
-    lines = headline(read_study(tmp_path))
-    assert "highest coverage 100.0 ± 0.0 % (LEADS and METRA)" in lines["maze-u"]
-    assert "highest fine coverage in 1 of 1 settings" in lines["Is LEADS the best?"]
+    study = read_study(tmp_path)
+    assert row(study_tables(study)[0], "maze-u")["highest coverage %"].text == "100.0 ± 0.0: LEADS, METRA"
+    assert "highest fine coverage in 1 of 1 settings" in headline(study)
 
 
 def test_variants_of_leads_do_not_count_against_it(write_run, tmp_path):
@@ -201,29 +207,29 @@ def test_variants_of_leads_do_not_count_against_it(write_run, tmp_path):
         write_run(tmp_path, "maze-u", "leads", seed, 80 + seed)
         write_run(tmp_path, "maze-u", "metra", seed, 60 + seed)
     write_run(tmp_path, "maze-u", "leads", 0, 90, n_skill=8)
-    lines = headline(read_study(tmp_path))
-    assert "highest fine coverage in 1 of 1 settings" in lines["Is LEADS the best?"]
-    assert "that of LEADS is significantly above" in lines["maze-u"], "its own variant of one run does not matter"
+    study = read_study(tmp_path)
+    assert "highest fine coverage in 1 of 1 settings" in headline(study)
+    assert row(study_tables(study)[0], "maze-u")[SURE].text == "LEADS", "its own variant of one run does not matter"
 
 
 def test_the_paper_has_a_column_only_where_it_has_numbers(write_run, tmp_path):
     for task in ("maze-u", "hand"):
         write_run(tmp_path, task, "leads", samples=1_000_000)
-    titles = [column.title for column in study_tables(read_study(tmp_path))[0].columns]
+    titles = [column.title for column in study_tables(read_study(tmp_path))[1].columns]
     assert titles == ["method", "maze-u: paper", "maze-u: ours", "hand, 1M samples: ours"]
 
 
 def test_without_leads_nothing_is_said_of_it(write_run, tmp_path):
     for method in ("metra", "csd"):
         write_run(tmp_path, "maze-u", method)
-    assert headline(read_study(tmp_path))["Is LEADS the best?"].startswith("this cannot be told without runs of LEADS")
+    assert headline(read_study(tmp_path)).startswith("this cannot be told without runs of LEADS")
 
 
 def test_single_runs_are_not_tested_and_have_no_interval(write_run, tmp_path):
     for method, coverage in (("leads", 90), ("metra", 60)):
         write_run(tmp_path, "maze-u", method, 0, coverage)
     study = read_study(tmp_path)
-    assert "no test can be made" in headline(study)["maze-u"]
+    assert row(study_tables(study)[0], "maze-u")[SURE].text.startswith("no test can be made")
     aggregate = next(table for table in study_tables(study) if table.name == "aggregate_coverage")
     assert row(aggregate, "LEADS")["interquartile mean [95% interval]"].text == "1.000"
 

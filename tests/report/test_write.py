@@ -18,7 +18,7 @@ from leads.training.run import Run
 from leads.training.snapshots import snapshots
 
 RANKED = ["coverage", "skill_coverage", "skill_coverage_x_distinctness"]
-TABLES = ["table1", "numbers", "tests", *(f"aggregate_{name}" for name in RANKED), "cost"]
+TABLES = ["first", "table1", "numbers", "tests", *(f"aggregate_{name}" for name in RANKED), "cost"]
 
 
 def element(html: str, name: str) -> str:

@@ -25,6 +25,8 @@ from leads.training.snapshots import Snapshot
 PARTS = resources.files("leads.report") / "page"
 GRAIN = 1000
 """Steps into which the box of a task is divided on the page."""
+MAIN_TABLES = 2
+"""Tables that are shown in the summary: who is first, and Table 1."""
 SNAPSHOTS = 8
 """Snapshots shown of runs that are neither the best nor the median of their method."""
 
@@ -33,19 +35,19 @@ def page(study: Study, tables: Sequence[Table], exhibits: Sequence[Exhibit]) -> 
     """The page as HTML, with its styles, its script and its data in it."""
     runs = "\n".join(_packed(f"run-{i}", _run(exhibit)) for i, exhibit in enumerate(exhibits))
     films = "\n".join(_film(f"film-{i}", exhibit) for i, exhibit in enumerate(exhibits))
-    first, *others = (table.html() for table in tables)
+    html = [table.html() for table in tables]
     parts = {
         "style": f"<style>{_part('page.css')}</style>",
         "summary": _summary(study),
-        "table-1": first,
-        "tables": "\n".join(others),
+        "main-tables": "\n".join(html[:MAIN_TABLES]),
+        "tables": "\n".join(html[MAIN_TABLES:]),
         "data": f'<script type="application/json" id="data">{_json(_data(study, exhibits))}</script>\n{runs}\n{films}',
         "script": "".join(f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "explorer.js")),
     }
-    html = _part("page.html")
+    page = _part("page.html")
     for name, part in parts.items():
-        html = html.replace(f"<!-- {name} -->", part)
-    return html
+        page = page.replace(f"<!-- {name} -->", part)
+    return page
 
 
 def _part(name: str) -> str:
@@ -54,11 +56,10 @@ def _part(name: str) -> str:
 
 def _summary(study: Study) -> str:
     """What there is, what it says, and what does not count."""
-    said = [f"<li><strong>{escape(title)}</strong>: {escape(said)}</li>" for title, said in headline(study).items()]
     seeds = len({result.seed for result in study.results})
     settings = f"Settings (a task with its options and samples): {len(study.settings)}."
     lines = [f"<p>Finished runs: {len(study.results)}. {settings} Seeds: {seeds}.</p>"]
-    lines.append(f"<ul>{''.join(said)}</ul>")
+    lines.append(f"<p><strong>Is LEADS the best?</strong> {escape(_sentence(headline(study)))}</p>")
     unfinished = [
         f"{run.setting.title}, {run.entry.title}, seed {run.seed}: {run.numbers['samples']:,} of "
         f"{run.config.samples:,} samples ({run.run.directory})"
@@ -69,6 +70,10 @@ def _summary(study: Study) -> str:
             rows = "".join(f"<li>{escape(run)}</li>" for run in runs)
             lines.append(f"<details><summary>{title}: {len(runs)}</summary><ul>{rows}</ul></details>")
     return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
