@@ -39,9 +39,7 @@ results: $(VENV)/installed  ## the tables in README.md and docs/ from benchmarks
 	$(BIN)/python benchmarks/tables.py
 
 study: $(VENV)/installed  ## the report of the published runs, from benchmarks/results/: docs/study/index.html
-	rm -rf runs/published
-	$(BIN)/python benchmarks/published.py runs/published
-	$(BIN)/leads report runs/published --out docs/study
+	$(BIN)/python benchmarks/published.py docs/study
 
 clean:  ## removes the virtual environment (runs/ stays)
 	rm -rf $(VENV)

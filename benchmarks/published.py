@@ -1,15 +1,17 @@
-"""The published study as run directories again, for `leads report` (`make study`).
+"""Makes the report of the published study from results/, as `leads report` would from its runs (`make study`).
 
-    python benchmarks/published.py runs/published
-    leads report runs/published --out docs/study
+    python benchmarks/published.py docs/study
 
-Of every run of the suites paper and noises with its task's whole budget that results/ has: its config, its thinned
-curve, its summary and its last skills, if these were kept. There are no checkpoints, so nothing can go on from here.
+The runs are those of the suites paper and noises with their task's whole budget. They are laid out again in a temporary
+directory: the config that the suites give them today, the thinned curve, the summary, and the last skills if they were
+kept. There are no checkpoints, so there are no maps and films.
 """
 
 import argparse
 import json
+import os
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from collect import COLUMNS, CURVE_COLUMNS, RESULTS, RUN, SHORTER, key, rows, sk
 from leads.benchmark.suites import Job, load
 from leads.errors import UserError
 from leads.report.study import PAPER
+from leads.report.write import write_report
 from leads.training.run import Run
 
 SUITES = ("paper", "noises")
@@ -32,31 +35,20 @@ def jobs() -> list[Job]:
 
 def lay_out(out: Path) -> int:
     """Makes a directory of every published run; gives their number."""
-    if out.exists() and any(out.iterdir()):
-        raise UserError(f"{out} is not empty; choose another")
     summaries = {key(row): row for row in rows(RESULTS / "runs.csv")}
-    last_skills = {key(line): line["skills"] for line in skills()}
+    remembered = {key(line): line["skills"] for line in skills()}
     curves = defaultdict(list)
     for row in rows(RESULTS / "curves.csv"):
-        curves[key(row)].append(row)
+        curves[key(row)].append(numbers(row, CURVE_COLUMNS))
     found = 0
     for job in jobs():
         config = job.config
-        which = key(
-            {
-                "method": config.method,
-                "variant": job.variant,
-                "task": config.task,
-                "on_wall": config.options.get("on_wall", ""),
-                "seed": config.seed,
-            }
-        )
+        about = {"method": config.method, "task": config.task, "seed": config.seed}
+        about |= {"variant": job.variant, "on_wall": config.options.get("on_wall", "")}
+        which = key(about)
         if which in summaries and int(summaries[which]["samples"]) >= SHORTER * config.samples:
             run = Run.create(job.directory(out), config)
-            _write(run, numbers(summaries[which], COLUMNS), [numbers(row, CURVE_COLUMNS) for row in curves[which]])
-            if which in last_skills:
-                last = last_skills[which] | {"epoch": len(curves[which])}
-                (run.directory / "skills.jsonl").write_text(json.dumps(last) + "\n")
+            write(run, about | numbers(summaries[which], COLUMNS), curves[which], remembered.get(which))
             found += 1
     return found
 
@@ -67,18 +59,31 @@ def numbers(row: dict[str, str], columns: list[str]) -> dict[str, Any]:
     return {name: json.loads(text) if text else None for name, text in known.items()}
 
 
-def _write(run: Run, summary: dict[str, Any], curve: list[dict[str, Any]]) -> None:
-    lines = [json.dumps({"epoch": epoch} | line) + "\n" for epoch, line in enumerate(curve, 1)]
+def write(run: Run, summary: dict[str, Any], curve: list[dict[str, Any]], last: dict[str, Any] | None) -> None:
+    """Epochs are counted as they were thinned, but for the last if that is known."""
+    epochs = [*range(1, len(curve)), last["epoch"] if last else len(curve)]
+    lines = [json.dumps({"epoch": epoch} | line) + "\n" for epoch, line in zip(epochs, curve, strict=True)]
     (run.directory / "metrics.jsonl").write_text("".join(lines))
+    if last:
+        (run.directory / "skills.jsonl").write_text(json.dumps(last) + "\n")
     run.write_summary(summary)
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, metavar="DIR")
+    parser.add_argument("out", type=Path, metavar="REPORT")
+    out = parser.parse_args().out.absolute()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)  # so that the page names runs by where they are in a study
+        print(f"{lay_out(Path())} runs")
+        for line in write_report(Path(), out):
+            print(line)
+        os.chdir("/")
+
+
+if __name__ == "__main__":
     try:
-        out = parser.parse_args().out
-        print(f"{lay_out(out)} runs in {out}")
+        main()
     except UserError as error:
         print(f"published: {error}", file=sys.stderr)
         sys.exit(2)

@@ -73,10 +73,11 @@ def test_best_and_median_are_marked_once_a_method(report):
         assert len(cells) == len(set(cells)) == 9
 
 
-def test_the_same_runs_give_the_same_report(report, study_directory, tmp_path):
+def test_the_same_runs_give_the_same_report(report, study_directory, tmp_path, capsys):
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "skills_best_maze-gone.png").write_bytes(b"of an earlier report")
     main(["report", str(study_directory), "--out", str(tmp_path)])
+    assert "no checkpoints in 28 of 28 runs: they have no maps and no new films" in capsys.readouterr().out
     assert not (tmp_path / "figures" / "skills_best_maze-gone.png").exists()
     for path in (tmp_path / "index.html", *(tmp_path / "tables").iterdir()):
         assert path.read_bytes() == (report / path.relative_to(tmp_path)).read_bytes()

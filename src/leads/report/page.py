@@ -16,7 +16,7 @@ from matplotlib.colors import Colormap, to_hex
 
 from leads.report import style
 from leads.report.curves import Curve, curve, looks, profile_curve, published_coverage
-from leads.report.exhibits import Exhibit, Maps, View
+from leads.report.exhibits import Exhibit, Maps, View, has_checkpoints
 from leads.report.study import NUMBERS, Study
 from leads.report.study_tables import RANKED, TITLES, headline, named
 from leads.report.tables import Table
@@ -25,8 +25,8 @@ from leads.training.snapshots import Snapshot
 PARTS = resources.files("leads.report") / "page"
 GRAIN = 1000
 """Steps into which the box of a task is divided on the page."""
-MAIN_TABLES = 2
-"""Tables that are shown in the summary: who is first, and Table 1."""
+IN_SUMMARY = ("first", "table1")
+"""Tables that are shown at once."""
 SNAPSHOTS = 8
 """Snapshots shown of runs that are neither the best nor the median of their method."""
 
@@ -35,12 +35,13 @@ def page(study: Study, tables: Sequence[Table], exhibits: Sequence[Exhibit]) -> 
     """The page as HTML, with its styles, its script and its data in it."""
     runs = "\n".join(_packed(f"run-{i}", _run(exhibit)) for i, exhibit in enumerate(exhibits))
     films = "\n".join(_film(f"film-{i}", exhibit) for i, exhibit in enumerate(exhibits))
-    html = [table.html() for table in tables]
+    summary = [table.html() for table in tables if table.name in IN_SUMMARY]
+    others = [table.html() for table in tables if table.name not in IN_SUMMARY]
     parts = {
         "style": f"<style>{_part('page.css')}</style>",
         "summary": _summary(study),
-        "main-tables": "\n".join(html[:MAIN_TABLES]),
-        "tables": "\n".join(html[MAIN_TABLES:]),
+        "summary-tables": "\n".join(summary),
+        "tables": "\n".join(others),
         "data": f'<script type="application/json" id="data">{_json(_data(study, exhibits))}</script>\n{runs}\n{films}',
         "script": "".join(f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "explorer.js")),
     }
@@ -109,6 +110,7 @@ def _about(study: Study, entries: list[Any], exhibit: Exhibit) -> dict[str, Any]
         "best": exhibit.best,
         "median": exhibit.median,
         "directory": str(result.run.directory),
+        "loads": has_checkpoints(result),
     }
 
 

@@ -28,7 +28,7 @@ def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[st
         yield f"figure {style.save(profiles_figure(study, name), out / 'figures', f'profiles_{in_files(name)}')}"
     gone = sum(not has_checkpoints(result) for result in study.results)
     if gone:
-        yield f"without checkpoints: {gone} runs, of which there are no maps, nor skills that they do not remember"
+        yield f"no checkpoints in {gone} of {len(study.results)} runs: they have no maps and no new films"
     shown = list(exhibits(study))
     yield from _skills(study, shown, out / "figures")
     if films:

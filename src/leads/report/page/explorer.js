@@ -85,9 +85,10 @@ class Explorer {
     if (video.src) URL.revokeObjectURL(video.src);
     video.removeAttribute("src");
     video.hidden = !packed;
-    const { best, median, directory } = data.runs[i];
+    const { best, median, directory, loads } = data.runs[i];
+    const how = loads ? `; leads skills ${directory} makes one for the next report.` : ", and without its checkpoints none can be made.";
     byId("no-film").hidden = Boolean(packed) || this.run.view.maze;
-    byId("no-film").textContent = best || median ? `There is no film of this run; leads skills ${directory} makes one for the next report.` : "Films are shown of the best and the median seed.";
+    byId("no-film").textContent = best || median ? `There is no film of this run${how}` : "Films are shown of the best and the median seed.";
     if (packed) video.src = URL.createObjectURL(new Blob([bytes(packed.textContent)], { type: "video/mp4" }));
   }
 
