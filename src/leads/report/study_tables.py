@@ -289,7 +289,7 @@ def first(study: Study) -> Table:
         rows.append([word(setting.title), *cells, word(_surely(study, setting)), word(", ".join(missing) or "none")])
     columns = [
         Column("task"),
-        *(Column(f"highest {title}", ("mean", "holders")) for title in TITLES.values()),
+        *(Column(title, ("highest", "holders")) for title in TITLES.values()),
         Column("significantly above all others in coverage"),
         Column("methods without runs"),
     ]
