@@ -107,7 +107,8 @@ def test_a_run_that_cannot_be_begun_is_reported_and_the_others_are_done(tmp_path
 
 
 def test_a_run_whose_process_is_killed_goes_on_from_its_checkpoint(tmp_path, capsys):
-    file, out = suite(tmp_path / "suite.toml", [0], 20_000), tmp_path / "out"
+    samples = 100_000  # so many that it cannot end between two reports
+    file, out = suite(tmp_path / "suite.toml", [0], samples), tmp_path / "out"
     [job] = load(file)
     told = []
 
@@ -120,7 +121,7 @@ def test_a_run_whose_process_is_killed_goes_on_from_its_checkpoint(tmp_path, cap
     [end] = benchmark(file, out, report=kill_once)
     assert end.state == "done" and told == ["its process was ended by signal 9, Killed"]
     assert not job.log(out).exists()
-    assert_same_end(job.directory(out), train(tmp_path / "alone", 0, 20_000))
+    assert_same_end(job.directory(out), train(tmp_path / "alone", 0, samples))
 
 
 def test_the_reason_of_an_exception_is_told_and_its_traceback_kept(tmp_path, capsys):
