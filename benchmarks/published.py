@@ -9,10 +9,10 @@ kept. There are no checkpoints, so there are no maps and films.
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, metavar="REPORT")
     out = parser.parse_args().out.absolute()
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)  # so that the page names runs by where they are in a study
+    with tempfile.TemporaryDirectory() as directory, chdir(directory):  # the page names runs by where they are in it
         print(f"{lay_out(Path())} runs")
         for line in write_report(Path(), out):
             print(line)
-        os.chdir("/")
 
 
 if __name__ == "__main__":

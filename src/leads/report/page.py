@@ -45,10 +45,10 @@ def page(study: Study, tables: Sequence[Table], exhibits: Sequence[Exhibit]) -> 
         "data": f'<script type="application/json" id="data">{_json(_data(study, exhibits))}</script>\n{runs}\n{films}',
         "script": "".join(f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "explorer.js")),
     }
-    page = _part("page.html")
+    html = _part("page.html")
     for name, part in parts.items():
-        page = page.replace(f"<!-- {name} -->", part)
-    return page
+        html = html.replace(f"<!-- {name} -->", part)
+    return html
 
 
 def _part(name: str) -> str:
