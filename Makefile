@@ -26,20 +26,20 @@ lint: $(VENV)/installed  ## style and types
 	$(BIN)/pyright
 
 bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/simulators.py
+	$(BIN)/python studies/speed.py
+	$(BIN)/python studies/simulators.py
 
 pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds (about fifteen minutes)
-	$(BIN)/python benchmarks/pendulum.py
+	$(BIN)/python studies/pendulum.py
 
 reachable: $(VENV)/installed  ## cells of the finger's grid that long play without learning reaches (some minutes)
-	$(BIN)/python benchmarks/reachable.py
+	$(BIN)/python studies/reachable.py
 
-results: $(VENV)/installed  ## the tables in README.md and docs/ from benchmarks/results/
-	$(BIN)/python benchmarks/tables.py
+results: $(VENV)/installed  ## the tables in README.md and docs/ from studies/results/
+	$(BIN)/python studies/tables.py
 
-study: $(VENV)/installed  ## the report of the published runs, from benchmarks/results/: docs/study/index.html
-	$(BIN)/python benchmarks/published.py docs/study
+study: $(VENV)/installed  ## the report of the published runs, from studies/results/: docs/study/index.html
+	$(BIN)/python studies/published.py docs/study
 
 clean:  ## removes the virtual environment (runs/ stays)
 	rm -rf $(VENV)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 import leads
-from leads.fields import build, defaults
+from leads.config.fields import build, defaults
 from leads.methods import config_class, make_method
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicState
 from leads.tasks import make_task
@@ -34,11 +34,11 @@ TINY = {
     "actor_hidden": (16,),
     "measure_hidden": (16,),
     "measure_steps": 4,
-    "measure_batch": 32,
+    "measure_batch_size": 32,
     "policy_steps": 2,
-    "policy_batch": 16,
+    "policy_batch_size": 16,
     "td_steps": 1,
-    "n_archive": 4,
+    "n_targets": 4,
     "archive_size": 64,
     "archive_admit": 32,
 }
@@ -50,8 +50,8 @@ SMALL = {
     "actor_hidden": (8,),
     "critic_hidden": (8,),
     "model_hidden": (16,),
-    "batch": 32,
-    "replay": 1200,
+    "batch_size": 32,
+    "replay_size": 1200,
     "samples_per_step": 40,
     "density_hidden": (16,),
     "density_code": 4,
@@ -115,7 +115,7 @@ def finger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of LEADS on a robot, of a few epochs; copy it before changing it."""
     out = tmp_path_factory.mktemp("runs") / "finger"
     with _quick_compilation():
-        return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "loudness": 1.0})
+        return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "noise_scale": 1.0})
 
 
 @pytest.fixture(scope="session")

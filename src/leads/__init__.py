@@ -2,7 +2,7 @@
 
 from leads.agent import Agent, load
 from leads.errors import UserError
-from leads.report.figures import write_figures
+from leads.report.run.figures import write_figures
 from leads.tasks import make_task
 from leads.tasks.gymnasium import environment_task
 from leads.tasks.maze import Maze

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from leads.data.episodes import Episodes
 from leads.errors import UserError
 from leads.methods.leads import Leads
-from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training.run import Run

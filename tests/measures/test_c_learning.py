@@ -11,11 +11,11 @@ import numpy as np
 import optax
 import pytest
 
+from leads.data.episodes import Episodes, draw_batch
 from leads.measures.c_learning import monte_carlo_loss, temporal_difference_loss
 from leads.measures.classifier import Classifier
 from leads.measures.factorised import Factorised
 from leads.measures.tabular import log_ratio, successor_state_measure
-from leads.rollouts.episodes import Episodes, draw_batch
 
 N_STATE, N_ACTION, N_SKILL = 6, 2, 2
 TERMINAL = np.arange(N_STATE) == N_STATE - 1

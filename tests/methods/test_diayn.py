@@ -13,7 +13,7 @@ KEY = jax.random.key(0)
 
 @pytest.fixture(scope="module")
 def diayn(small):
-    return small("diayn", model_hidden=(32,), model_rate=1e-2, batch=256)
+    return small("diayn", model_hidden=(32,), model_learning_rate=1e-2, batch_size=256)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 import scipy.stats
 
 import leads
+from leads.data.episodes import Episodes
 from leads.methods.csd import LOG_STD_MAX, LOG_STD_MIN, CsdConfig
 from leads.methods.lsd import LsdConfig
 from leads.methods.metra import MetraConfig
-from leads.rollouts.episodes import Episodes
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -24,7 +24,7 @@ NAMES = ["lsd", "csd", "metra"]
 @pytest.fixture(scope="module")
 def methods(small):
     """With a rate, and for CSD a multiplier, at which a few hundred steps come near the bounds."""
-    fields = {"model_rate": 5e-3, "batch": 128, "model_hidden": (32,)}
+    fields = {"model_learning_rate": 5e-3, "batch": 128, "model_hidden": (32,)}
     own = {"lsd": {}, "csd": {"multiplier": 30.0}, "metra": {}}
     return {name: small(name, **fields | own[name]) for name in NAMES}
 
@@ -81,7 +81,7 @@ def test_moving_along_its_own_direction_is_what_a_skill_learns_to_be_paid_for(me
 
 def test_continuous_skills_are_directions_drawn_anew_in_each_epoch(small, quick_jit, monkeypatch):
     """What is learnt from them meanwhile does not matter here."""
-    method = small("metra", skills="continuous", direction_size=4, n_skill=5, replay=4000)
+    method = small("metra", skills="continuous", direction_size=4, n_skill=5, replay_size=4000)
     monkeypatch.setattr(method, "_step", lambda state, key: (state, {}))
     state = quick_jit(method.init)(KEY)
     assert method.skill_size == 4 and state.skills.shape == (5, 4)
@@ -144,9 +144,11 @@ LONGEST = {"lsd": 1.02, "csd": 2.0, "metra": 1.2}
 @pytest.mark.parametrize("name", NAMES)
 def test_the_bounds_hold_on_what_a_method_has_collected_itself(name, tmp_path):
     """In a maze, with policies that learn meanwhile; for CSD, d is at least a tenth of its mean."""
-    narrow = {"actor_hidden": (32, 32), "critic_hidden": (32, 32), "model_hidden": (32,), "replay": 60_000}
+    narrow = {"actor_hidden": (32, 32), "critic_hidden": (32, 32), "model_hidden": (32,), "replay_size": 60_000}
     rate = 1e-4 if name == "lsd" else 1e-3  # one power iteration a step keeps up with the rate that ships
-    run = leads.train("maze-u", name, 0, 40_000, tmp_path / "run", samples_per_step=32, model_rate=rate, **narrow)
+    run = leads.train(
+        "maze-u", name, 0, 40_000, tmp_path / "run", samples_per_step=32, model_learning_rate=rate, **narrow
+    )
     agent = leads.load(run)
     state, method = agent.state, agent.method
     index = jnp.arange(40_000)
@@ -221,6 +223,6 @@ def test_the_gaussian_of_csd_does_not_help_phi(methods, models, walk, quick_jit)
 
 def test_the_published_numbers():
     csd, metra, lsd = CsdConfig(), MetraConfig(), LsdConfig()
-    assert (lsd.model_rate, lsd.power_iterations) == (1e-4, 1)
+    assert (lsd.model_learning_rate, lsd.power_iterations) == (1e-4, 1)
     assert (csd.multiplier, csd.slack, csd.reward_scale) == (3000, 1e-6, 10)
     assert (metra.multiplier, metra.slack, metra.reward_scale) == (30, 1e-3, 1)

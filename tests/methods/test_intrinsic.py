@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import leads
-from leads import fields
+from leads.config import fields
+from leads.data.episodes import Episodes
+from leads.data.replay import Replay
 from leads.errors import UserError
 from leads.methods import METHODS, config_class
 from leads.methods.intrinsic import Intrinsic
-from leads.rollouts.episodes import Episodes
 from leads.rollouts.on_device import rollout
-from leads.rollouts.replay import Replay
 from leads.tasks import make_task
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -108,7 +108,10 @@ def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_
     small, quick_jit, monkeypatch
 ):
     """By RND, for which the start follows a terminal state; what SAC and the reward are given is caught."""
-    method, given = small("rnd", dataclasses.replace(TASK, one_scale=False), reward_scale=3.0, model_rate=0.1), {}
+    method, given = (
+        small("rnd", dataclasses.replace(TASK, one_scale=False), reward_scale=3.0, model_learning_rate=0.1),
+        {},
+    )
     monkeypatch.setattr(
         method.sac, "update", lambda sac, experience, key: (sac, given.update(experience=experience) or {})
     )
@@ -188,16 +191,16 @@ def test_noise_while_collecting_can_be_pink(small, name):
 
 def test_a_replay_that_does_not_hold_an_epoch_is_refused(small):
     """3 skills with 2 episodes of 200 steps."""
-    assert small("rnd", replay=1200).config.replay == 1200
+    assert small("rnd", replay_size=1200).config.replay_size == 1200
     with pytest.raises(UserError, match=r"^replay: 1199 is not allowed; give at least an epoch's samples, 1200$"):
-        small("rnd", replay=1199)
+        small("rnd", replay_size=1199)
 
 
 EVERYWHERE = [
     {"n_skill": 0}, {"n_episode": 0}, {"samples_per_step": 0}, {"replay": 0}, {"batch": -1}, {"rate": 0.0},
-    {"model_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0}, {"target_rate": 1.5},
+    {"model_learning_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0}, {"tau": 1.5},
     {"actor_hidden": ()}, {"critic_hidden": (8, 0)}, {"model_hidden": (-1,)}, {"temperature": 0.0},
-    {"temperature_rate": 0.0}, {"first_temperature": -0.1}, {"noise": "blue"}, {"model_of": "pictures"},
+    {"temperature_learning_rate": 0.0}, {"first_temperature": -0.1}, {"noise": "blue"}, {"model_of": "pictures"},
 ]  # fmt: skip
 OWN = [
     ("smm", {"density_hidden": ()}), ("smm", {"density_hidden": (8, 0)}), ("smm", {"density_code": 0}),

@@ -17,8 +17,8 @@ from leads.tasks import make_task
 
 TASK = make_task("maze-u")
 SMALL = LeadsConfig(
-    n_episode=3, actor_hidden=(16,), measure_hidden=(16,), measure_steps=3, measure_batch=32, policy_steps=2,
-    policy_batch=24, td_steps=1, archive_size=48, archive_admit=24, n_archive=8,
+    n_episode=3, actor_hidden=(16,), measure_hidden=(16,), measure_steps=3, measure_batch_size=32, policy_steps=2,
+    policy_batch_size=24, td_steps=1, archive_size=48, archive_admit=24, n_targets=8,
 )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def test_the_learnt_skill_is_the_policy_averaged_over_its_steps():
 
 
 def test_only_collecting_is_loud():
-    (quiet, state, _), (loud, _, _) = made(), made(loudness=2.0)
+    (quiet, state, _), (loud, _, _) = made(), made(noise_scale=2.0)
     s, z, noise = jnp.zeros(2), jnp.int32(1), jnp.asarray([0.3, -0.2])
     np.testing.assert_array_equal(loud.explore(state, s, z, noise), quiet.explore(state, s, z, 2 * noise))
     np.testing.assert_array_equal(loud.act(state, s, z, noise), quiet.act(state, s, z, noise))
@@ -115,7 +115,7 @@ def test_the_memory_holds_the_last_epochs_and_the_measure_learns_from_them():
 
 
 def test_a_policy_step_raises_the_objective():
-    method, state, episodes = made(policy_batch=256, entropy=0.0, target_entropy=0.0)
+    method, state, episodes = made(policy_batch_size=256, entropy=0.0, target_entropy=0.0)
     state = eqx.tree_at(lambda s: s.targets, state, jnp.full_like(state.targets, 0.5))
     value = lambda actor: method.objective(actor, state, episodes, jax.random.key(3))[0]
     gradient = jax.grad(value)(state.actor)
@@ -181,8 +181,8 @@ def test_cost_does_not_grow_with_the_epoch():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"n_skill": 0}, {"n_skill": 30}, {"measure_rate": 0.0}, {"discount": 1.0}, {"mc_weight": 1.5}, {"td_steps": -1},
-        {"offset": -1.0}, {"uncertainty": "literal", "n_archive": 5000},
+        {"n_skill": 0}, {"n_skill": 30}, {"measure_learning_rate": 0.0}, {"discount": 1.0}, {"mc_weight": 1.5}, {"td_steps": -1},
+        {"offset": -1.0}, {"uncertainty": "literal", "n_targets": 5000},
     ],
 )  # fmt: skip
 def test_impossible_configs_are_refused(changes):

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from leads.rollouts.episodes import Episodes
-from leads.rollouts.replay import Replay
+from leads.data.episodes import Episodes
+from leads.data.replay import Replay
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -23,7 +23,7 @@ EPSILON, CLUSTER, CONSTANT = 1e-2, 0.05, 0.1
 @pytest.fixture(scope="module")
 def ngu(small):
     kernel = {"kernel_epsilon": EPSILON, "kernel_cluster": CLUSTER, "kernel_constant": CONSTANT, "most_similar": 1.5}
-    return small("ngu", neighbours=4, most_novel=3.0, clip=2.0, model_rate=3e-3, **kernel)
+    return small("ngu", neighbours=4, most_novel=3.0, clip=2.0, model_learning_rate=3e-3, **kernel)
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.rollouts.episodes import Episodes
-from leads.rollouts.replay import Transitions
+from leads.data.episodes import Episodes
+from leads.data.replay import Transitions
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -16,7 +16,7 @@ HORIZON = 6
 
 @pytest.fixture(scope="module")
 def rnd(small):
-    fields = {"model_hidden": (32,), "n_feature": 16, "model_rate": 2e-3, "batch": 64}
+    fields = {"model_hidden": (32,), "n_feature": 16, "model_learning_rate": 2e-3, "batch": 64}
     return small("rnd", discount=0.8, fade=0.5, clip=2.0, **fields)
 
 

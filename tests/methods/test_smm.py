@@ -14,7 +14,13 @@ KEY = jax.random.key(0)
 
 @pytest.fixture(scope="module")
 def smm(small):
-    fields = {"density_beta": 0.3, "density_weight": 2.0, "posterior_weight": 3.0, "model_rate": 5e-3, "batch": 128}
+    fields = {
+        "density_beta": 0.3,
+        "density_weight": 2.0,
+        "posterior_weight": 3.0,
+        "model_learning_rate": 5e-3,
+        "batch_size": 128,
+    }
     return small("smm", density_hidden=(32,), **fields)
 
 

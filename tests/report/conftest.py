@@ -9,7 +9,7 @@ import pytest
 
 import leads
 from leads.cli import main
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.tasks.finger import Finger
 from leads.tasks.robot import new_renderer
 from leads.training.run import Run, run_config

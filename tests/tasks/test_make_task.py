@@ -6,8 +6,8 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from leads.config.fields import build
 from leads.errors import UserError
-from leads.fields import build
 from leads.methods import METHODS, _all_settings, config_class, settings
 from leads.tasks import ROBOTS, TASKS, TaskOptions, complete_options, make_task
 from leads.tasks.task import Task
@@ -176,24 +176,24 @@ def sections() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("whose, task, method", sections())
 def test_settings_are_of_a_known_method_and_task_and_build_its_config(whose, task, method):
-    assert method in METHODS and task in (*TASKS, "simulated")
+    assert method in METHODS and task in (*TASKS, "host")
     fields = _all_settings()[whose][task]
     assert fields
     config = asdict(build(config_class(method), fields))
     usual = asdict(build(config_class(method), {}))
     assert config == usual | fields
-    otherwise = usual | ({} if task == "simulated" else _all_settings()[whose].get("simulated", {}))
+    otherwise = usual | ({} if task == "host" else _all_settings()[whose].get("host", {}))
     assert all(otherwise[name] != value for name, value in fields.items()), "settings.toml repeats a default"
 
 
 def test_settings_of_simulated_tasks_hold_for_all_of_them_and_a_tasks_own_are_added():
     assert settings("random", make_task("maze-u")) == settings("leads", make_task("maze-u")) == {}
-    simulated = _all_settings()["leads"]["simulated"]
+    simulated = _all_settings()["leads"]["host"]
     for task in (make_task(PENDULUM, features=(0,)), make_task("fetch-slide")):
         assert settings("leads", task) == simulated
     assert settings("leads", make_task("hand")) == simulated | {"n_skill": 12}
     assert settings("leads", make_task("finger")) == simulated | _all_settings()["leads"]["finger"]
     for method in ON_SAC:
         assert settings(method, make_task("maze-u")) == {}
-        assert settings(method, make_task("finger")) == _all_settings()["sac"]["simulated"]
+        assert settings(method, make_task("finger")) == _all_settings()["sac"]["host"]
         assert settings(method, make_task("fetch-slide")) == {"n_episode": 2, "samples_per_step": 2}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.tasks import make_task
 from leads.training import evaluation
 

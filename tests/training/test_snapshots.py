@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.tasks import make_task
 from leads.training.run import Run, run_config
 from leads.training.snapshots import EPISODES, NUMBERS, Album, Snapshot, snapshot, snapshots

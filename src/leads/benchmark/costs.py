@@ -7,7 +7,7 @@ from leads.benchmark.suites import Job
 from leads.training.run import Run
 
 LEARNING = {"leads": 4.5e-4, "random": 3e-6}
-"""CPU seconds a sample in mazes, roughly, as benchmarks/results/runs.csv has them."""
+"""CPU seconds a sample in mazes, roughly, as studies/results/runs.csv has them."""
 OTHER_LEARNING = 1.3e-4
 """Of methods on SAC, whose gradient steps come on top."""
 GRADIENT_STEP = {"ngu": 2.2e-2}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from leads.benchmark.suites import Job
+from leads.config.fields import build
 from leads.errors import UserError
-from leads.fields import build
 from leads.methods import config_class
 from leads.training.run import Run, RunConfig
 

@@ -6,6 +6,7 @@ from importlib import resources
 from typing import Any
 
 from leads.errors import UserError
+from leads.improvement.sac import SacConfig
 from leads.methods.csd import Csd, CsdConfig
 from leads.methods.diayn import Diayn, DiaynConfig
 from leads.methods.leads import Leads
@@ -16,7 +17,6 @@ from leads.methods.metra import Metra, MetraConfig
 from leads.methods.ngu import Ngu, NguConfig
 from leads.methods.random import Random, RandomConfig
 from leads.methods.rnd import Rnd, RndConfig
-from leads.methods.sac import SacConfig
 from leads.methods.smm import Smm, SmmConfig
 from leads.tasks.task import Task
 
@@ -46,12 +46,12 @@ def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
 
 def settings(method: str, task: Task) -> dict[str, Any]:
     """The fields of a method whose defaults are others on this task (settings.toml)."""
-    return (simulated_settings(method) if task.step is None else {}) | _settings_on(task.name, method)
+    return (host_settings(method) if task.step is None else {}) | _settings_on(task.name, method)
 
 
-def simulated_settings(method: str) -> dict[str, Any]:
+def host_settings(method: str) -> dict[str, Any]:
     """Of these, the ones of every task that is stepped on the host."""
-    return _settings_on("simulated", method)
+    return _settings_on("host", method)
 
 
 def _settings_on(where: str, method: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
 from leads.methods.displacement import Displacement, DisplacementConfig, Dual
 from leads.methods.intrinsic import Batch
 from leads.nn.networks import MLP
@@ -17,7 +17,7 @@ from leads.nn.networks import MLP
 class CsdConfig(DisplacementConfig):
     """The numbers of CSD."""
 
-    model_rate: float = 1e-4
+    model_learning_rate: float = 1e-4
     """Adam's rate for phi, the multiplier and the model of transitions (published: 1e-4)."""
     multiplier: float = 3000.0
     """Lambda of the constraint in the beginning (published: 3000)."""

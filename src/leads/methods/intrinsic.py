@@ -13,14 +13,14 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
+from leads.data.episodes import Episodes
+from leads.data.replay import Replay, Transitions
+from leads.data.scaling import Scaling
 from leads.errors import UserError
-from leads.methods.sac import Experience, Sac, SacConfig, SacState
+from leads.improvement.sac import Experience, Sac, SacConfig, SacState
 from leads.nn import squashed_gaussian
-from leads.nn.scaling import Scaling
-from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
-from leads.rollouts.replay import Replay, Transitions
 from leads.tasks.task import Task
 
 
@@ -34,27 +34,33 @@ class IntrinsicConfig(SacConfig):
     """Episodes per skill and epoch."""
     noise: Colour = "white"
     """Colour of the action noise while collecting (published: white)."""
-    loudness: float = 1.0
+    noise_scale: float = 1.0
     """By what the action noise is multiplied while collecting (published: 1)."""
     samples_per_step: int = 64
     """Samples collected for each gradient step on the model and on SAC (METRA on states: 32)."""
-    replay: int = 300_000
+    replay_size: int = 300_000
     """Transitions kept (METRA on states: 1,000,000)."""
     model_of: Literal["features", "state"] = "features"
     """What of a state the model sees: the task's features, scaled to their box, or the whole state."""
     model_hidden: tuple[int, ...] = (128, 128)
     """Hidden layers of the model's networks, as of LEADS's measure."""
-    model_rate: float = 3e-4
+    model_learning_rate: float = 3e-4
     """Adam's rate for the model."""
     reward_scale: float = 1.0
     """By what rewards are multiplied."""
 
     def __post_init__(self):
-        limits.above_zero(self, "n_skill", "n_episode", "samples_per_step", "replay", "batch", "reward_scale")
+        limits.above_zero(self, "n_skill", "n_episode", "samples_per_step", "replay_size", "batch_size", "reward_scale")
         limits.above_zero(
-            self, "loudness", "rate", "temperature_rate", "model_rate", "temperature", "first_temperature"
+            self,
+            "noise_scale",
+            "learning_rate",
+            "temperature_learning_rate",
+            "model_learning_rate",
+            "temperature",
+            "first_temperature",
         )
-        limits.between_zero_and_one(self, "discount", "target_rate")
+        limits.between_zero_and_one(self, "discount", "tau")
         limits.sizes(self, "actor_hidden", "critic_hidden", "model_hidden")
 
 
@@ -98,10 +104,12 @@ class Intrinsic:
         self.config, self.task, self.noise = config, task, config.noise
         self.seen_size = len(task.low) if config.model_of == "features" else task.state_size
         self.sac = Sac(config, task.state_size, task.action_size, self.skill_size)
-        self.model_optimiser = optax.adam(config.model_rate)
+        self.model_optimiser = optax.adam(config.model_learning_rate)
         most = config.n_skill * config.n_episode * task.horizon
-        if config.replay < most:
-            raise UserError(f"replay: {config.replay} is not allowed; give at least an epoch's samples, {most}")
+        if config.replay_size < most:
+            raise UserError(
+                f"replay_size: {config.replay_size} is not allowed; give at least an epoch's samples, {most}"
+            )
 
     # What a method says
 
@@ -147,14 +155,14 @@ class Intrinsic:
             model=model,
             model_optimiser=self.model_optimiser.init(model),
             scaling=Scaling.of(self.task),
-            replay=Replay.empty(self.config.replay, self.task, self.skill_size),
+            replay=Replay.empty(self.config.replay_size, self.task, self.skill_size),
         )
 
     def act(self, state: IntrinsicState, s, skill, noise):
         return squashed_gaussian.sample(*state.sac.actor(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: IntrinsicState, s, skill, noise):
-        loud = self.config.loudness * noise
+        loud = self.config.noise_scale * noise
         return squashed_gaussian.sample(*state.sac.actor(state.scaling(s), state.drawn[skill]), loud)
 
     def targets(self, state: IntrinsicState) -> None:
@@ -190,7 +198,7 @@ class Intrinsic:
     def _step(self, state: IntrinsicState, key: PRNGKeyArray):
         """One gradient step on the model, one on SAC with the reward of the new model."""
         keys = jax.random.split(key, 4)
-        index, transitions = state.replay.draw(self.config.batch, keys[0])
+        index, transitions = state.replay.draw(self.config.batch_size, keys[0])
         batch = self._batch(state, index, transitions)
         state, model_metrics = self.teach(state, batch, keys[1])
         r = self.config.reward_scale * self.reward(state.model, batch, keys[2])

@@ -6,6 +6,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads.data.archive import Archive
+from leads.data.episodes import Episodes, draw_batch, draw_steps
+from leads.data.scaling import Scaling
 from leads.measures.c_learning import monte_carlo_loss, temporal_difference_loss
 from leads.measures.classifier import Classifier
 from leads.measures.factorised import Factorised
@@ -14,9 +17,6 @@ from leads.methods import targets
 from leads.methods.leads_config import LeadsConfig
 from leads.nn import squashed_gaussian
 from leads.nn.networks import Actor
-from leads.nn.scaling import Scaling
-from leads.rollouts.archive import Archive
-from leads.rollouts.episodes import Episodes, draw_batch, draw_steps
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 
@@ -50,8 +50,8 @@ class Leads:
     def __init__(self, config: LeadsConfig, task: Task):
         self.config, self.task, self.noise = config, task, config.noise
         self.start = jnp.asarray(task.start)
-        self.actor_optimiser = optax.adam(config.policy_rate)
-        self.measure_optimiser = optax.adam(config.measure_rate)
+        self.actor_optimiser = optax.adam(config.policy_learning_rate)
+        self.measure_optimiser = optax.adam(config.measure_learning_rate)
 
     def init(self, key: PRNGKeyArray) -> LeadsState:
         c, task = self.config, self.task
@@ -70,7 +70,7 @@ class Leads:
             measure=measure,
             actor_optimiser=self.actor_optimiser.init(eqx.filter(actor, eqx.is_array)),
             measure_optimiser=self.measure_optimiser.init(eqx.filter(measure, eqx.is_array)),
-            targets=jnp.broadcast_to(self.start, (c.n_skill, c.n_archive, task.state_size)),
+            targets=jnp.broadcast_to(self.start, (c.n_skill, c.n_targets, task.state_size)),
             scaling=Scaling.of(task),
             memory=Episodes.none(c.n_skill, (c.memory - 1) * c.n_episode, task),
             archive=Archive.empty(c.archive_size, self.start, c.n_skill),
@@ -80,7 +80,7 @@ class Leads:
         return squashed_gaussian.sample(*state.average(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: LeadsState, s, skill, noise):
-        loud = self.config.loudness * noise
+        loud = self.config.noise_scale * noise
         return squashed_gaussian.sample(*state.actor(state.scaling(s), state.skills[skill]), loud)
 
     def seen(self, state: LeadsState, s2: Float[Array, "*batch state"]) -> Float[Array, "*batch seen"]:
@@ -125,7 +125,7 @@ class Leads:
         """C-Learning: lambda MC + (1 - lambda) TD while the data are on-policy, TD alone when they no longer are."""
         c = self.config
         keys = jax.random.split(key, 3)
-        batch = draw_batch(episodes, c.measure_batch, c.discount, c.futures, keys[0])
+        batch = draw_batch(episodes, c.measure_batch_size, c.discount, c.futures, keys[0])
         z, s, next_s = state.skills[batch.skill], state.scaling(batch.s), state.scaling(batch.next_s)
         next_a = squashed_gaussian.sample(*state.actor(next_s, z), jax.random.normal(keys[1], batch.a.shape))
         marginal = self.seen(state, self._draw_marginal(state, episodes, keys[2]))
@@ -143,9 +143,9 @@ class Leads:
         """s- ~ p(s)."""
         c = self.config
         if c.marginal == "archive":
-            return state.archive.draw(c.measure_batch, key)
+            return state.archive.draw(c.measure_batch_size, key)
         skill_key, step_key = jax.random.split(key)
-        skill = jax.random.randint(skill_key, (c.measure_batch,), 0, c.n_skill)
+        skill = jax.random.randint(skill_key, (c.measure_batch_size,), 0, c.n_skill)
         episode, time = draw_steps(episodes, skill, step_key)
         return episodes.states[skill, episode, time + 1]
 
@@ -193,12 +193,12 @@ class Leads:
         if c.uncertainty == "balanced":
             pool = state.archive.states
             u = self.uncertainty(state, pool)
-            chosen = jax.random.categorical(target_key, u[:, None], shape=(c.n_skill, c.n_archive))
+            chosen = jax.random.categorical(target_key, u[:, None], shape=(c.n_skill, c.n_targets))
             chosen = chosen.at[:, 0].set(jnp.argmax(u, axis=1))
         else:
             pool, allowed = self._candidates(state, episodes, draw_key)
             u = jnp.where(allowed, self.uncertainty(state, pool), -jnp.inf)
-            _, chosen = jax.lax.top_k(u, c.n_archive)
+            _, chosen = jax.lax.top_k(u, c.n_targets)
         return eqx.tree_at(lambda s: s.targets, state, pool[chosen])
 
     def _candidates(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
@@ -216,14 +216,14 @@ class Leads:
         """eq:objective_function (or an earlier bound) with entropy, to be maximised; and what it is made of."""
         c = self.config
         keys = jax.random.split(key, 5)
-        skill = jax.random.randint(keys[0], (c.policy_batch,), 0, c.n_skill)
+        skill = jax.random.randint(keys[0], (c.policy_batch_size,), 0, c.n_skill)
         s1 = episodes.states[skill, *draw_steps(episodes, skill, keys[1])]
         if c.objective == "leads":
-            drawn = jax.random.randint(keys[2], (c.policy_batch, c.n_together), 0, c.n_archive)
+            drawn = jax.random.randint(keys[2], (c.policy_batch_size, c.n_together), 0, c.n_targets)
             s2 = state.targets[skill[:, None], drawn]
         else:
             s2 = episodes.states[skill, *draw_steps(episodes, skill, keys[2])][:, None]
-        everyone = (c.policy_batch, c.n_skill)
+        everyone = (c.policy_batch_size, c.n_skill)
         s = jnp.broadcast_to(state.scaling(s1)[:, None], (*everyone, s1.shape[-1]))
         z = jnp.broadcast_to(state.skills, (*everyone, c.skill_size))
         mean, log_std = actor(s, z)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from leads import limits
+from leads.config import limits
 from leads.errors import UserError
 from leads.measures.c_learning import AfterEnd
 from leads.rollouts.noise import Colour
@@ -21,7 +21,7 @@ class LeadsConfig:
     """Episodes per skill and epoch (paper: 16)."""
     noise: Colour = "pink"
     """Colour of the action noise while collecting (paper: white)."""
-    loudness: float = 1.0
+    noise_scale: float = 1.0
     """By what the action noise is multiplied while collecting (paper: 1)."""
     actor_hidden: tuple[int, ...] = (256, 256)
     """Hidden layers of the policy (paper: 256,256)."""
@@ -36,11 +36,11 @@ class LeadsConfig:
     """Size of phi and psi in the factorised form."""
     measure_steps: int = 256
     """Gradient steps on the measure after collecting (paper: 256)."""
-    measure_batch: int = 256
+    measure_batch_size: int = 256
     """Transitions a step of the measure; the factorised form sees all pairs of them (paper: 1024)."""
     memory: int = 1
     """Epochs whose episodes the measure learns from, this one and those before it (paper: 1)."""
-    measure_rate: float = 5e-4
+    measure_learning_rate: float = 5e-4
     """Adam's rate for the measure (paper: 5e-4)."""
     mc_weight: float = 0.5
     """Lambda: weight of the Monte Carlo loss against the temporal difference loss (paper: .5)."""
@@ -73,7 +73,7 @@ class LeadsConfig:
     """Bounded u: k in the same ratio."""
     candidates: Literal["archive", "epoch"] = "archive"
     """Bounded and literal u: targets are chosen among archived states, or states of this epoch's D_z (paper: epoch)."""
-    n_archive: int = 256
+    n_targets: int = 256
     """Targets per skill and epoch: draws from exp u if balanced, else the best by u (paper: 1)."""
     n_together: int = 1
     """Targets that a step of the policy takes together: it is enough to be at one of them (paper: 1)."""
@@ -90,9 +90,9 @@ class LeadsConfig:
     """The number beside the sum in the denominator of the objective; G saturates once m is far above it (paper: 1)."""
     policy_steps: int = 64
     """Gradient steps on the policy an epoch (paper: 16)."""
-    policy_batch: int = 128
+    policy_batch_size: int = 128
     """States a step of the policy, each with the actions of every skill (paper: 1024)."""
-    policy_rate: float = 5e-4
+    policy_learning_rate: float = 5e-4
     """Adam's rate for the policy (paper: 5e-4)."""
     policy_average: float = 0.99
     """Decay, per step of the policy, of the average of its weights that is the learnt skill; 0: the last (paper: 0)."""
@@ -104,9 +104,20 @@ class LeadsConfig:
     """Weight of the action entropy at the targets, to wander once there (paper: 0)."""
 
     def __post_init__(self):
-        limits.above_zero(self, "n_skill", "n_episode", "memory", "n_archive", "n_together", "policy_steps")
-        limits.above_zero(self, "measure_steps", "measure_batch", "archive_size", "archive_admit", "policy_batch")
-        limits.above_zero(self, "measure_rate", "policy_rate", "td_cap", "offset", "reachable", "contrast", "loudness")
+        limits.above_zero(self, "n_skill", "n_episode", "memory", "n_targets", "n_together", "policy_steps")
+        limits.above_zero(
+            self, "measure_steps", "measure_batch_size", "archive_size", "archive_admit", "policy_batch_size"
+        )
+        limits.above_zero(
+            self,
+            "measure_learning_rate",
+            "policy_learning_rate",
+            "td_cap",
+            "offset",
+            "reachable",
+            "contrast",
+            "noise_scale",
+        )
         limits.from_zero(self, "td_steps")
         limits.between_zero_and_one(self, "discount")
         limits.share(self, "mc_weight", "history_decay")
@@ -116,5 +127,5 @@ class LeadsConfig:
         if self.skill_size < self.n_skill:
             raise UserError(f"skill_size: {self.skill_size} is not allowed; give at least n_skill, {self.n_skill}")
         most = self.archive_size // (self.n_skill if self.candidates == "epoch" else 1)
-        if self.uncertainty != "balanced" and self.n_archive > most:
-            raise UserError(f"n_archive: {self.n_archive} is not allowed; give at most {most}")
+        if self.uncertainty != "balanced" and self.n_targets > most:
+            raise UserError(f"n_targets: {self.n_targets} is not allowed; give at most {most}")

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
 from leads.methods.displacement import Displacement, DisplacementConfig
 from leads.methods.intrinsic import Batch, IntrinsicState
 from leads.nn.lipschitz import LipschitzMLP
@@ -19,7 +19,7 @@ FIRST_ITERATIONS = 100
 class LsdConfig(DisplacementConfig):
     """The numbers of LSD."""
 
-    model_rate: float = 1e-4
+    model_learning_rate: float = 1e-4
     """Adam's rate for phi (published: 3e-5 to 1e-4)."""
     reward_scale: float = 20.0
     """By what rewards are multiplied (published: 1); before, one is at most 1.1 steps long, .08 in the mazes."""

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.rollouts.noise import Colour
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
 from leads.methods.displacement import Displacement, DisplacementConfig, Dual
 from leads.methods.intrinsic import Batch
 from leads.nn.networks import MLP
@@ -15,7 +15,7 @@ from leads.nn.networks import MLP
 class MetraConfig(DisplacementConfig):
     """The numbers of METRA."""
 
-    model_rate: float = 1e-4
+    model_learning_rate: float = 1e-4
     """Adam's rate for phi and the multiplier (published: 1e-4)."""
     multiplier: float = 30.0
     """Lambda of the constraint |phi(s') - phi(s)| <= 1 in the beginning (published: 30)."""

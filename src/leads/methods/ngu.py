@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
+from leads.data.episodes import Episodes
+from leads.data.running_statistics import RunningStatistics
 from leads.errors import UserError
 from leads.methods.intrinsic import Batch, Intrinsic
 from leads.methods.rnd import Novelty, RndConfig
 from leads.nn.networks import MLP
-from leads.nn.running_statistics import RunningStatistics
-from leads.rollouts.episodes import Episodes
 from leads.tasks.task import Task
 
 

@@ -6,8 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads import limits
-from leads.rollouts.episodes import Episodes
+from leads.config import limits
+from leads.data.episodes import Episodes
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 

@@ -7,19 +7,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
+from leads.data.episodes import Episodes
+from leads.data.replay import Transitions
+from leads.data.running_statistics import RunningStatistics
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP
-from leads.nn.running_statistics import RunningStatistics
-from leads.rollouts.episodes import Episodes
-from leads.rollouts.replay import Transitions
 
 
 @dataclass(frozen=True)
 class RndConfig(IntrinsicConfig):
     """The numbers of RND."""
 
-    model_rate: float = 1e-4
+    model_learning_rate: float = 1e-4
     """Adam's rate for the predictor (published: 1e-4)."""
     n_feature: int = 512
     """Outputs of the random network and of its predictor (published: 512)."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leads import limits
+from leads.config import limits
 from leads.methods.diayn import log_posterior
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.rollouts.noise import Colour, coloured_noise
 from leads.tasks.task import Task
 

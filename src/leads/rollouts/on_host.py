@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.rollouts.noise import Colour, coloured_noise
 from leads.rollouts.on_device import Act
 from leads.tasks.task import Task

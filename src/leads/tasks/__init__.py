@@ -9,8 +9,8 @@ from typing import Any
 
 import farama_notifications
 
+from leads.config.fields import build
 from leads.errors import UserError
-from leads.fields import build
 from leads.tasks.maze import MAZES, Maze, OnWall, maze_task, read_maze
 from leads.tasks.task import Task
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.tasks.task import Task
 
 EVALUATION_EPISODES = 20

@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from leads.config.fields import build
 from leads.errors import UserError
-from leads.fields import build
 from leads.methods import config_class, make_method, settings
 from leads.methods.method import Method
 from leads.tasks import TaskOptions, complete_options, make_task

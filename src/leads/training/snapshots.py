@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from leads.rollouts.episodes import Episodes
+from leads.data.episodes import Episodes
 from leads.tasks.task import Task
 from leads.training.run import Run
 

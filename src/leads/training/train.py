@@ -14,10 +14,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from leads.compilation import keep_compiled_programs
+from leads.data.episodes import Episodes
 from leads.errors import UserError
 from leads.methods.method import Method
 from leads.rollouts import on_device, on_host
-from leads.rollouts.episodes import Episodes
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training import checkpoint, evaluation

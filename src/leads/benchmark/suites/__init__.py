@@ -9,8 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from leads.config.fields import build
 from leads.errors import UserError
-from leads.fields import build
 from leads.training.run import RunConfig, run_config
 
 SUITES = ("quick", "paper", "noises", "below", "ablation", "slide")

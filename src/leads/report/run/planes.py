@@ -1,0 +1,150 @@
+"""The planes that states are drawn in: a maze as it is, pairs of a task's features, the first principal components."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.ticker import MaxNLocator
+
+from leads.agent import Agent
+from leads.data.episodes import Episodes
+from leads.data.running_statistics import SMALLEST
+from leads.report import style
+from leads.tasks.task import Task
+
+SHADE = "#e3eaf4"
+"""Where training has been, behind the paths."""
+
+Paths = list[list[np.ndarray]]
+"""A path [time, state], or one of points [time, 2], for every skill and episode."""
+Projection = Callable[[np.ndarray], np.ndarray]
+"""States [..., state] to points of a figure [..., 2]."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Two numbers of a state as a point, and the part of the plane that panels show."""
+
+    project: Projection
+    low: np.ndarray
+    high: np.ndarray
+    maze: Task | None = None
+    """The maze whose walls are drawn, which needs no frame."""
+    names: tuple[str, str] = ("", "")
+    """What the two numbers are."""
+    ticks: bool = False
+    """Whether their values mean something."""
+    visited: np.ndarray | None = None
+    """Which cells [first, second] of the fine grid training has visited."""
+
+    @property
+    def margin(self) -> tuple[float, float]:
+        """Inches that names and ticks take: to the left of a panel, and below it."""
+        if self.maze is not None:
+            return 0.0, 0.0
+        return (0.5, 0.4) if self.ticks else (0.22, 0.22)
+
+    def draw(self, axes: Axes, wall: float) -> None:
+        """A maze with walls so wide, or a frame."""
+        if self.maze is not None:
+            style.draw_maze(axes, self.maze, wall)
+            return
+        (left, bottom), (right, top) = self.low, self.high
+        axes.set(xlim=(left, right), ylim=(bottom, top), aspect="auto", xticks=[], yticks=[])
+        axes.spines[:].set(color=style.FAINT, linewidth=0.8)
+
+    def shade(self, axes: Axes) -> None:
+        """Tints where training has been; to be called before `draw`, as an image has its own idea of a frame."""
+        if self.visited is not None:
+            look = {"cmap": ListedColormap(["white", SHADE]), "vmin": 0, "vmax": 1, "zorder": 0}
+            axes.imshow(self.visited.T, origin="lower", extent=self.extent, **look)
+
+    def name_axes(self, axes: Axes, x: bool = True, y: bool = True) -> None:
+        """Names and ticks of the panels that have nothing below them, or to their left."""
+        for wanted, axis, name in ((x, axes.xaxis, self.names[0]), (y, axes.yaxis, self.names[1])):
+            if wanted and name:
+                axis.set_label_text(name, fontsize=9, color=style.INK, parse_math=False)
+                if self.ticks:
+                    axis.set_tick_params(labelsize=8, length=2.5, color=style.FAINT, labelcolor=style.INK)
+                    axis.set_major_locator(MaxNLocator(min(6, axis.get_tick_space()), steps=[1, 2, 2.5, 5, 10]))
+
+    @property
+    def extent(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top, as images want them."""
+        (left, bottom), (right, top) = self.low, self.high
+        return left, right, bottom, top
+
+    def mark(self, state: np.ndarray) -> np.ndarray:
+        """Where to put the mark of a state; what lies outside is marked at the edge."""
+        return np.clip(self.project(state), self.low, self.high)
+
+    def lines(self, path: np.ndarray) -> list[np.ndarray]:
+        """A path of points without its jumps over half the panel, as an angle makes them after a full turn."""
+        jumps = np.abs(np.diff(path, axis=0)) > (self.high - self.low) / 2
+        return np.split(path, np.flatnonzero(jumps.any(axis=1)) + 1)
+
+
+def maze_plane(task: Task) -> Plane:
+    """States as they are, between walls."""
+    return Plane(np.asarray, task.low, task.high, task)
+
+
+def feature_planes(agent: Agent) -> list[Plane]:
+    """A maze; else every pair of the features that coverage counts, of which a single one has no plane."""
+    if style.is_maze(agent.task):
+        return [maze_plane(agent.task)]
+    return [feature_plane(agent, pair) for pair in combinations(range(len(agent.task.grid_axes)), 2)]
+
+
+def feature_plane(agent: Agent, pair: tuple[int, int]) -> Plane:
+    """Two of the features that coverage counts, in its box."""
+    task = agent.task
+    index = [task.grid_axes[i] for i in pair]
+    cells = agent.visited_fine.reshape(len(task.grid_axes) * (task.fine_bins,))
+    others = tuple(i for i in range(cells.ndim) if i not in pair)
+    return Plane(
+        lambda states: np.asarray(task.features(jnp.asarray(states)))[..., index],
+        task.low[index],
+        task.high[index],
+        names=(feature_name(task, index[0]), feature_name(task, index[1])),
+        ticks=True,
+        visited=np.asarray(cells.any(axis=others)),
+    )
+
+
+def feature_name(task: Task, feature: int) -> str:
+    return task.feature_names[feature] if task.feature_names else f"feature {feature}"
+
+
+def component_plane(project: Projection, *shown: Float[Array, "*n state"]) -> Plane:
+    """The principal components, around the states shown there."""
+    points = np.concatenate([project(np.asarray(states)).reshape(-1, 2) for states in shown])
+    low, high = points.min(axis=0), points.max(axis=0)
+    around = 0.05 * np.maximum(high - low, 1e-6)
+    return Plane(project, low - around, high + around, names=("principal component 1", "principal component 2"))
+
+
+def principal_components(episodes: Episodes) -> Projection:
+    """The first two principal components of the states that episodes visit, each entry in its standard deviations.
+
+    Whether a component points up or down means nothing, so its largest entry is made positive.
+    """
+    visited = np.concatenate([path for skill in real_paths(episodes) for path in skill])
+    centre, spread = visited.mean(axis=0), np.maximum(visited.std(axis=0), SMALLEST)
+    components = np.linalg.svd((visited - centre) / spread, full_matrices=False)[2][:2]
+    components *= np.sign(components[range(len(components)), np.abs(components).argmax(axis=1)])[:, None]
+    components = np.pad(components, ((0, 2 - len(components)), (0, 0)))
+    return lambda states: (states - centre) / spread @ components.T
+
+
+def real_paths(episodes: Episodes, project: Projection = np.asarray) -> Paths:
+    """The paths of episodes from the start to their true ends, as states or as points of a plane."""
+    states, lengths = project(np.asarray(episodes.states)), np.asarray(episodes.lengths)
+    return [
+        [path[: length + 1] for path, length in zip(*skill, strict=True)] for skill in zip(states, lengths, strict=True)
+    ]

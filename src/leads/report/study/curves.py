@@ -1,0 +1,189 @@
+"""How methods come to their numbers: coverage against samples, and the share of runs that reach a score."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.markers import CARETLEFT
+from matplotlib.ticker import FuncFormatter
+
+from leads.report import style
+from leads.report.study.statistics import interval, profile
+from leads.report.study.study import Entry, Result, Setting, Study
+from leads.report.study.study_tables import named
+
+POINTS = 60
+"""Points of a curve."""
+THRESHOLDS = np.linspace(0, 1, 51)
+"""Scores at which performance profiles are looked at."""
+PUBLISHED = {"linestyle": "none", "marker": CARETLEFT, "markersize": 7, "markeredgewidth": 0}
+"""The triangle of a paper's final value."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A mean with a band around it."""
+
+    x: Float[np.ndarray, " point"]
+    mean: Float[np.ndarray, " point"]
+    low: Float[np.ndarray, " point"]
+    high: Float[np.ndarray, " point"]
+    n: int
+    """Runs it is the mean of."""
+    of: str
+    """How much it is made of, in words."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an entry's lines are drawn."""
+
+    colour: str
+    dash: tuple[float, ...]
+    """As in `style.DASHES`."""
+
+    def line(self) -> dict[str, Any]:
+        """As matplotlib has it."""
+        return {"color": self.colour, "linestyle": (0, self.dash) if self.dash else "solid", "linewidth": 1.7}
+
+
+def looks(study: Study) -> dict[Entry, Look]:
+    """One look for every entry that has runs, the same in every picture.
+
+    The entries of a method share its colour and have different dashes; when these run out, it takes another colour.
+    """
+    found = [entry for entry in study.entries if study.covered(entry)]
+    before = [sum(other.method == entry.method for other in found[:i]) for i, entry in enumerate(found)]
+    groups = [(entry.method, n // len(style.DASHES)) for entry, n in zip(found, before, strict=True)]
+    order = list(dict.fromkeys(groups))
+    colours = dict(zip(order, style.palette(len(order)), strict=True))
+    dashes = cycle(style.DASHES)
+    return {entry: Look(colours[group], next(dashes)) for entry, group in zip(found, groups, strict=True)}
+
+
+def curve(results: Sequence[Result], number: str) -> Curve | None:
+    """Mean and standard deviation of runs against samples, from where all of them are known to their budget."""
+    known = [[(line["samples"], line[number]) for line in r.metrics if _is_known(line[number])] for r in results]
+    runs = [np.asarray(run, float).T for run in known if run]
+    if not runs:
+        return None
+    budget = results[0].config.samples
+    first, last = max(run[0, 0] for run in runs), min(run[0, -1] for run in runs)
+    x = np.linspace(min(first, budget), min(last, budget), POINTS)
+    values = np.stack([np.interp(x, *run) for run in runs])
+    spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(POINTS)
+    mean = values.mean(axis=0)
+    return Curve(x, mean, mean - spread, mean + spread, len(runs), f"n = {len(runs)}")
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and isfinite(value)
+
+
+def profile_curve(study: Study, entry: Entry, number: str) -> Curve | None:
+    """Performance profile over the contested settings that an entry has runs of, with its bootstrap interval.
+
+    Single runs have none, as in the tables.
+    """
+    among = [setting for setting in study.contested if study.values(setting, entry, number)]
+    if not among:
+        return None
+    scores = study.scores(entry, number, among)
+    shares = profile(scores, THRESHOLDS)
+    single = min(map(len, scores)) < 2
+    low, high = (shares, shares) if single else interval(lambda tasks: profile(tasks, THRESHOLDS), scores)
+    of = f"{len(among)} of {len(study.contested)} settings"
+    return Curve(THRESHOLDS, shares, low, high, sum(map(len, scores)), of)
+
+
+def coverage_figure(study: Study) -> Figure:
+    """Coverage against samples, a panel a setting (fig:cov_no_feat), with the paper's final values beside it."""
+    look = looks(study)
+    drawn = {
+        entry: {setting: found for setting in study.settings if (found := curve(study.of(setting, entry), "coverage"))}
+        for entry in look
+    }
+    legend = [(_counted(entry, list(of.values())), look[entry].line()) for entry, of in drawn.items() if of]
+    if any(published_coverage(study, setting) for setting in study.settings):
+        legend.append(("paper's final value x our largest", PUBLISHED | {"color": style.FAINT}))
+    figure, panels = _panels(len(study.settings), 3.0, 2.1, legend)
+    for axes, setting in zip(panels, study.settings, strict=True):
+        for entry, of in drawn.items():
+            if setting in of:
+                _draw(axes, of[setting], look[entry])
+        for entry, value in published_coverage(study, setting).items():
+            axes.plot(setting.samples, value, color=look[entry].colour, clip_on=False, zorder=6, **PUBLISHED)
+        axes.set_title(setting.title, fontsize=10, color=style.INK, parse_math=False)
+        axes.set(xlim=(0, setting.samples), ylim=(0, 101))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
+        axes.set_xlabel("samples", fontsize=9)
+        axes.set_ylabel("coverage %", fontsize=9)
+    return figure
+
+
+def _counted(entry: Entry, curves: list[Curve]) -> str:
+    """An entry and of how many runs its curves are."""
+    n = sorted({curve.n for curve in curves})
+    return f"{entry.title}, n = {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "")
+
+
+def profiles_figure(study: Study, number: str) -> Figure:
+    """Performance profiles of all entries."""
+    look = looks(study)
+    drawn = {entry: found for entry in look if (found := profile_curve(study, entry, number))}
+    legend = [(f"{entry.title}, {found.of}", look[entry].line()) for entry, found in drawn.items()]
+    figure, (axes,) = _panels(1, 7.2, 3.6, legend)
+    for entry, found in drawn.items():
+        _draw(axes, found, look[entry])
+    axes.set(xlim=(0, 1), ylim=(0, 1.02))
+    axes.set_xlabel(f"relative {named(number)} above", fontsize=9)
+    axes.set_ylabel("share of runs", fontsize=9)
+    return figure
+
+
+def published_coverage(study: Study, setting: Setting) -> dict[Entry, float]:
+    """The paper's final relative coverage as raw coverage, by our own largest, where ours is of as many samples."""
+    if not setting.is_papers:
+        return {}
+    largest = study.largest(setting, "coverage")
+    return {
+        entry: setting.published[entry.method][0] * largest / 100
+        for entry in looks(study)
+        if not entry.fields and entry.method in setting.published and study.of(setting, entry)
+    }
+
+
+def _panels(n: int, width: float, height: float, legend: list[tuple[str, dict[str, Any]]]) -> tuple[Figure, list[Axes]]:
+    """A figure of n panels below a legend of names and lines."""
+    left, below, above = 0.65, 0.55, 0.35
+    rows, columns = style.rows_and_columns(n, 1.6)
+    widest = 0.058 * max((len(name) for name, _ in legend), default=0) + 0.7
+    total = max(columns * (left + width) + 0.35, widest)
+    in_line = int(total / widest)
+    top = 0.17 * -(-len(legend) // in_line) + 0.15
+    figure = style.new_figure(total, top + rows * (above + height + below))
+    places = [divmod(i, columns) for i in range(n)]
+    panels = [
+        style.place(figure, left + c * (left + width), top + above + r * (above + height + below), width, height)
+        for r, c in places
+    ]
+    for axes in panels:
+        axes.grid(color="#e5e7eb", linewidth=0.7)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8.5, length=3)
+    look = {"frameon": False, "fontsize": 8, "handlelength": 3.5, "columnspacing": 1.2, "borderaxespad": 0.2}
+    handles, names = [Line2D([], [], **line) for _, line in legend], [name for name, _ in legend]
+    figure.legend(handles, names, loc="upper center", ncols=in_line, **look)
+    return figure, panels
+
+
+def _draw(axes: Axes, curve: Curve, look: Look) -> None:
+    axes.plot(curve.x, curve.mean, zorder=3, **look.line())
+    axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.18, linewidth=0, zorder=2)

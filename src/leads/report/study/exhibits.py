@@ -1,0 +1,167 @@
+"""What a report shows of a run's skills: its snapshots, and of LEADS the measure and the uncertainty it has learnt."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leads.agent import Agent, load
+from leads.errors import UserError
+from leads.methods.leads import Leads
+from leads.report import style
+from leads.report.run.figures import (
+    draw_paths,
+    known_points,
+    metrics_of,
+    runs_figure,
+    scaled_measure,
+    scaled_uncertainty,
+    told,
+)
+from leads.report.run.planes import Plane, feature_name
+from leads.report.study.study import Result, Study, task_of
+from leads.tasks.task import Task
+from leads.training import checkpoint
+from leads.training.evaluation import EVALUATION_EPISODES
+from leads.training.snapshots import Snapshot, boxed, snapshot
+
+MAP_POINTS = 500
+"""Archived states at which a robot's measure and uncertainty are shown."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The counted features of a task: their names, their box, and the walls in it."""
+
+    names: list[str]
+    low: np.ndarray
+    high: np.ndarray
+    maze: Task | None
+
+    @classmethod
+    def of(cls, task: Task | None, n_feature: int) -> "View":
+        """Of a task that only Python can make, the box is all that is known."""
+        if task is None:
+            names = [f"feature {i}" for i in range(n_feature)]
+            return cls(names, np.zeros(n_feature), np.ones(n_feature), None)
+        axes = list(task.grid_axes)
+        names = [feature_name(task, i) for i in axes]
+        return cls(names, task.low[axes], task.high[axes], task if style.is_maze(task) else None)
+
+    def plane(self) -> Plane:
+        """The first two features."""
+        low, high = self.low[:2], self.high[:2]
+        scaled = lambda points: low + (high - low) * np.asarray(points, float)[..., :2]
+        if self.maze is not None:
+            return Plane(scaled, low, high, self.maze)
+        return Plane(scaled, low, high, names=(self.names[0], self.names[1]), ticks=True)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """What LEADS has learnt, from 0 to 1 for each skill, everywhere in a maze or at archived states."""
+
+    measure: Float[np.ndarray, "skill point"]
+    uncertainty: Float[np.ma.MaskedArray, "skill point"]
+    points: Float[np.ndarray, "point feature"] | None
+    """In the units of the box; None in a maze, where they are a square grid row by row from the lowest."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A run in a report."""
+
+    result: Result
+    view: View
+    snapshots: list[Snapshot]
+    best: bool
+    median: bool
+    maps: Maps | None
+
+    @property
+    def film(self) -> Path:
+        """Where `leads skills` puts it."""
+        return self.result.run.figures / "skills.mp4"
+
+    @property
+    def has_film(self) -> bool:
+        return self.film.is_file()
+
+
+def exhibits(study: Study) -> Iterator[Exhibit]:
+    """Every run that remembers its skills; of each method the best and the median seed in any case, with maps.
+
+    Only for what a run does not remember is its agent loaded, which takes seconds.
+    """
+    for setting in study.settings:
+        for entry in study.entries:
+            best, median = study.best(setting, entry), study.median(setting, entry)
+            for result in study.of(setting, entry):
+                chosen = {"best": result is best, "median": result is median}
+                shown = _exhibit(result, **chosen)
+                if shown is not None:
+                    yield shown
+
+
+def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
+    remembered, maps, task = result.snapshots, None, task_of(result.config)
+    chosen, learns_maps = best or median, result.entry.method == "leads"
+    agent = agent_of(result) if chosen and task is not None and (learns_maps or not remembered) else None
+    if agent is not None:
+        remembered = remembered or [_last_snapshot(agent)]
+        maps = _maps(agent) if isinstance(agent.method, Leads) else None
+    if not remembered:
+        return None
+    return Exhibit(result, View.of(task, remembered[-1].paths.shape[-1]), remembered, best, median, maps)
+
+
+def agent_of(result: Result) -> Agent | None:
+    """The agent of a run, unless its checkpoints are gone or cannot be used."""
+    try:
+        return load(result.run.directory) if has_checkpoints(result) else None
+    except UserError as error:
+        print(f"leads: {error}; the report does without", file=sys.stderr)
+        return None
+
+
+def has_checkpoints(result: Result) -> bool:
+    return bool(checkpoint.epochs(result.run.checkpoints))
+
+
+def _last_snapshot(agent: Agent) -> Snapshot:
+    """Of a run that was made before runs remembered their skills."""
+    metrics = metrics_of(agent)
+    samples = metrics[-1]["samples"] if metrics else 0
+    episodes = agent.episodes(EVALUATION_EPISODES)
+    return snapshot(agent.task, agent.epoch, samples, episodes, agent.method.targets(agent.state))
+
+
+def _maps(agent: Agent) -> Maps:
+    measure, uncertainty = scaled_measure(agent), scaled_uncertainty(agent)
+    if style.is_maze(agent.task):
+        return Maps(measure, uncertainty, None)
+    some = np.linspace(0, measure.shape[1] - 1, min(MAP_POINTS, measure.shape[1])).astype(int)
+    return Maps(measure[:, some], uncertainty[:, some], boxed(agent.task, known_points(agent)[some]))
+
+
+def skills_figure(shown: list[Exhibit]) -> Figure:
+    """The skills of one run of each method in the same setting, with its numbers above."""
+    plane = shown[0].view.plane()
+
+    def draw(axes: Axes, i: int) -> None:
+        last = shown[i].snapshots[-1]
+        points = plane.project(last.paths)
+        paths = [list(skill) for skill in points]
+        marks = None if last.targets is None else plane.mark(last.targets)
+        draw_paths(axes, paths, plane, range(len(paths)), 0.8, np.clip(points[0, 0, 0], plane.low, plane.high), marks)
+
+    return runs_figure([plane] * len(shown), [_title(exhibit.result) for exhibit in shown], draw)
+
+
+def _title(result: Result) -> str:
+    return f"{result.entry.title}, seed {result.seed}\n{told(result.numbers)}"

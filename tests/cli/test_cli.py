@@ -1,0 +1,115 @@
+"""The command line as users meet it: help, bad input, unusual words."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leads.cli import main
+from leads.config import fields
+from leads.methods import METHODS
+
+
+def leads_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "leads", *arguments], capture_output=True, text=True, cwd=cwd)
+
+
+NAN_MAZE = '{"start": [0, NaN], "walls": []}'
+
+BAD = {
+    "unknown task": (["--task", "maze-moon"], "maze-moon"),
+    "unknown method": (["--method", "magic"], "magic"),
+    "unknown field": (["--novelty", "3"], "--novelty"),
+    "field of another method": (["--method", "random", "--entropy", ".1"], "--entropy"),
+    "negative samples": (["--samples", "-5"], "-5"),
+    "no samples": (["--samples", "0"], "samples: 0"),
+    "samples in words": (["--samples", "many"], "many"),
+    "negative seed": (["--seed", "-1"], "seed: -1"),
+    "wall": (["--on-wall", "bounce"], "bounce"),
+    "choice": (["--noise", "blue"], "blue"),
+    "not a number": (["--entropy", "much"], "entropy: 'much' is not a finite number"),
+    "not finite": (["--entropy", "nan"], "entropy"),
+    "out of range": (["--discount", "1.5"], "1.5"),
+    "layers": (["--actor-hidden", "256,x"], "actor_hidden: '256,x' is not numbers with commas"),
+    "no maze file": (["--task", "maze:nowhere.json"], "nowhere.json"),
+    "NaN in a maze": (["--task", "maze:nan.json"], "nan.json"),
+    "out is a file": (["--out", "nan.json"], "nan.json"),
+    "resume nothing": (["--resume", "nowhere"], "nowhere"),
+    "resume with more": (["--resume", "nowhere", "--seed", "3"], "seed"),
+    "empty layer": (["--measure-hidden", "128,0"], "measure_hidden"),
+    "too many samples": (["--samples", "10000000000"], "samples: 10000000000"),
+    "checkpoints of a resumed run": (["--resume", "nowhere", "--checkpoint-every", "0"], "checkpoint_every: 0"),
+    "checkpoints": (["--checkpoint-every", "0"], "checkpoint_every: 0"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(case, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("nan.json").write_text(NAN_MAZE)
+    arguments, word = BAD[case]
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *arguments])
+    captured = capsys.readouterr()
+    assert stop.value.code == 2
+    assert captured.err.count("\n") == 1 and captured.err.startswith("leads: ") and word in captured.err
+    assert [path.name for path in tmp_path.iterdir()] == ["nan.json"], "nothing half-written"
+
+
+def test_unwritable_out_has_no_traceback(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = leads_command("train", "--out", str(tmp_path / "file" / "run"))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "cannot be written" in done.stderr
+
+
+def test_no_command_and_unknown_command():
+    for arguments in ([], ["fly"]):
+        done = leads_command(*arguments)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+def test_commands_on_something_that_is_no_run(tmp_path, capsys):
+    for command in ("skills", "figures"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, str(tmp_path)])
+        assert stop.value.code == 2 and "not a run directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_field_is_an_option_with_its_line_of_help(method, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "--method", method, "--help"])
+    assert stop.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    config = METHODS[method][1]
+    documents = fields.docs(config)
+    for name in fields.defaults(config):
+        assert f"--{name.replace('_', '-')}" in shown
+        assert " ".join(documents[name].split()[:4]) in shown
+
+
+def test_train_and_skills_from_the_command_line(tmp_path):
+    tiny = "--n-episode 2 --measure-steps 4 --policy-steps 2 --actor-hidden 16 --measure-hidden 16,16"
+    done = leads_command("train", "--task", "maze-u", "--samples", "1500", "--out", "run", *tiny.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "coverage" in done.stdout and "distinctness" in done.stdout and "run run" in done.stdout
+    for name in ("skills", "measure", "uncertainty", "coverage"):
+        for kind in ("png", "pdf"):
+            assert (tmp_path / "run" / "figures" / f"{name}.{kind}").stat().st_size > 1000
+    done = leads_command("skills", "run", "--episodes", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {"skills.gif", "skills.mp4", "skills.csv"} <= {
+        path.name for path in (tmp_path / "run" / "figures").iterdir()
+    }
+
+
+def test_a_list_may_begin_with_a_minus_sign(tmp_path, capsys):
+    out = tmp_path / "run"
+    common = ["train", "--task", "gym:Pendulum-v1", "--method", "random", "--n-episode", "1", "--samples", "10"]
+    box = ["--features", "0,2", "--low", "-1,-8", "--high", "1,8", "--horizon", "5"]
+    main([*common, *box, "--out", str(out), "--no-figures"])
+    options = json.loads((out / "config.json").read_text())["options"]
+    assert options == {"features": [0, 2], "low": [-1.0, -8.0], "high": [1.0, 8.0], "horizon": 5}
+    assert "every episode here begins as reset(seed=0) does" in capsys.readouterr().out
