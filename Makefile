@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help run test lint bench pendulum reachable results study clean
+.PHONY: help run test lint docs dist bench pendulum reachable fingerprints results study clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -17,13 +17,19 @@ run: $(VENV)/installed  ## six skills in the Hard maze, with pictures and a film
 	$(BIN)/leads train --task maze-hard --samples 400000 --seed 2 --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 	$(BIN)/leads skills $$(ls -td runs/demo-* | head -1)
 
-test: $(VENV)/installed  ## all tests, a process a core
+test: $(VENV)/installed  ## all tests, one process per core
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/installed  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+docs: $(VENV)/installed  ## the documentation as a site: site/index.html
+	$(BIN)/mkdocs build --strict
+
+dist: $(VENV)/installed  ## a wheel and a source distribution, in dist/
+	$(BIN)/python -m build --no-isolation
 
 bench: $(VENV)/installed  ## speed, as ratios measured side by side on one core
 	$(BIN)/python studies/speed.py
@@ -34,6 +40,9 @@ pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds
 
 reachable: $(VENV)/installed  ## cells of the finger's grid that long play without learning reaches (some minutes)
 	$(BIN)/python studies/reachable.py
+
+fingerprints: $(VENV)/installed  ## old version beside new, what runs compute (minutes)
+	$(BIN)/python studies/fingerprints.py
 
 results: $(VENV)/installed  ## the tables in README.md and docs/ from studies/results/
 	$(BIN)/python studies/tables.py

@@ -1,6 +1,7 @@
 """What training leaves behind, ready to use."""
 
 from pathlib import Path
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -9,29 +10,32 @@ from jaxtyping import Array, Float
 
 from leads.data.episodes import Episodes
 from leads.errors import UserError
-from leads.methods.leads import Leads
+from leads.methods.method import LearnsMeasure, targets_of
+from leads.rollouts import rollout
 from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training.run import Run
-from leads.training.train import Rollout, evaluation_rollout, initial_state
+from leads.training.train import initial_state
 
 
 class Agent:
-    """The skills of a run: act with one, roll one out, ask where one leads."""
+    """The skills of a run: act with one, roll one out, ask where one leads.
+
+    It keeps environments between rollouts; `close` it, or use it as a context manager, to close them.
+    """
 
     def __init__(self, run: Run, task: Task | None = None):
-        config = run.config()
-        self.run = run
-        self.task = config.make_task(task)
-        self.method = config.make_method(self.task)
+        self.run, self.config = run, run.config
+        self.task = self.config.make_task(task)
+        self.method = self.config.make_method(self.task, run.method)
         self.n_skill: int = self.method.config.n_skill
-        self.epoch, state = run.restore(initial_state(self.task, self.method, jax.random.key(config.seed)))
+        self.epoch, state = run.restore(initial_state(self.task, self.method, jax.random.key(self.config.seed)))
         if self.epoch == 0:
             raise UserError(f"{run.directory} has no checkpoint yet")
         self.state = state.method
-        self.visited_fine = np.asarray(state.visited_fine)
+        self.visited, self.visited_fine = np.asarray(state.visited), np.asarray(state.visited_fine)
         self._act = jax.jit(self.method.act)
-        self._rollouts: dict[tuple[int, Colour | None], Rollout] = {}
+        self._rollouts: dict[tuple[int, Colour | None], rollout.Rollout] = {}
 
     def act(self, observation: np.ndarray, skill: int, key=None) -> np.ndarray:
         """The skill's action in [-1, 1]: its mean, or with a PRNG key a draw from its distribution."""
@@ -53,25 +57,41 @@ class Agent:
         """Fresh episodes of all skills, as evaluation makes them, or with noise of another colour."""
         size = n_episode, noise
         if size not in self._rollouts:  # each is compiled, which takes seconds
-            self._rollouts[size] = evaluation_rollout(self.task, self.method, n_episode, noise)
+            self._rollouts[size] = rollout.evaluation(self.task, self.method, n_episode, noise)
         return self._rollouts[size](self.state, jax.random.key(seed))
+
+    def targets(self) -> Float[Array, "skill state"] | None:
+        """The state each skill is sent to, of a method that has such a thing."""
+        return targets_of(self.method, self.state)
 
     def measure(
         self, s1: Float[Array, " state"], s2: Float[Array, "*n state"], skill: int, log: bool = False
     ) -> np.ndarray:
         """m(s1, s2, z): how much likelier than by chance the skill, now in s1, comes by s2 (or its log, f)."""
         self._check(skill)
-        if not isinstance(self.method, Leads):
-            raise UserError(f"method {self.run.config().method} learns no measure")
+        if not isinstance(self.method, LearnsMeasure):
+            raise UserError(f"method {self.config.method} learns no measure")
         s1, s2 = jnp.asarray(s1, jnp.float32), jnp.asarray(s2, jnp.float32)
         f = self.method.log_measure(self.state, s1, s2.reshape(-1, s2.shape[-1]))[skill].reshape(s2.shape[:-1])
         return np.asarray(f if log else jnp.exp(f))
+
+    def close(self) -> None:
+        """Closes the environments of its rollouts; it can still be used, and makes new ones."""
+        for rolled in self._rollouts.values():
+            rolled.close()
+        self._rollouts.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _check(self, skill: int) -> None:
         if not 0 <= skill < self.n_skill:
             raise UserError(f"skill: {skill} is unknown; allowed are 0 to {self.n_skill - 1}")
 
 
-def load(run_dir: str | Path, task: Task | None = None) -> Agent:
-    """The agent that a run directory holds; a `task` that was made in Python has to be given again."""
-    return Agent(Run.open(Path(run_dir)), task)
+def load(run_dir: str | Path, task: Task | None = None, method: Any = None) -> Agent:
+    """The agent that a run directory holds; a `task` or `method` that exists only in Python has to be given again."""
+    return Agent(Run.open(Path(run_dir), method), task)

@@ -1,15 +1,15 @@
-"""Mean and variance of all that was seen so far."""
+"""Running mean and variance."""
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 SMALLEST = 1e-3
-"""Standard deviation below which an entry is taken not to vary, and is not blown up."""
+"""Standard deviation below which an entry counts as constant and is not magnified."""
 
 
 class RunningStatistics(eqx.Module):
-    """Of every entry, over real values only."""
+    """Per entry, over real values only."""
 
     mean: Float[Array, " entry"]
     variance: Float[Array, " entry"]
@@ -17,11 +17,11 @@ class RunningStatistics(eqx.Module):
 
     @classmethod
     def around(cls, mean: Float[Array, " entry"]) -> "RunningStatistics":
-        """Before anything was seen."""
+        """Before any value."""
         return cls(jnp.asarray(mean), jnp.ones(jnp.shape(mean)), jnp.zeros(()))
 
-    def seen(self, values: Float[Array, "*batch entry"], real: Bool[Array, "*batch"]) -> "RunningStatistics":
-        """With the real ones of `values` (the parallel form of Welford's update)."""
+    def updated(self, values: Float[Array, "*batch entry"], real: Bool[Array, "*batch"]) -> "RunningStatistics":
+        """After the real ones of `values` (the parallel form of Welford's update)."""
         axes = tuple(range(values.ndim - 1))
         real = real[..., None]
         values = jnp.where(real, values, self.mean) - self.mean
@@ -36,7 +36,7 @@ class RunningStatistics(eqx.Module):
         )
 
     def faded(self, share: float) -> "RunningStatistics":
-        """With what was seen so far counting only a share of what it did."""
+        """With the weight of all earlier values multiplied by `share`."""
         return RunningStatistics(self.mean, self.variance, share * self.count)
 
     def whitened(self, values: Float[Array, "*batch entry"], largest: float) -> Float[Array, "*batch entry"]:

@@ -1,4 +1,4 @@
-"""States as networks see them: every entry about zero and of about the size of one."""
+"""States as networks see them: every entry centred on 0 and about as large as 1."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,20 +13,20 @@ LARGEST = 10.0
 
 
 class Scaling(eqx.Module):
-    """By mean and variance of all states visited so far; states of a task of one scale stay as they are."""
+    """Standardises by the states visited so far; a task whose entries are of one scale is left as it is."""
 
     statistics: RunningStatistics | None
 
     @classmethod
     def of(cls, task: Task) -> "Scaling":
-        """Before anything was visited."""
+        """Before any episode."""
         return cls(None if task.one_scale else RunningStatistics.around(jnp.asarray(task.start)))
 
-    def seen(self, episodes: Episodes) -> "Scaling":
-        """With the real steps of `episodes`."""
+    def updated(self, episodes: Episodes) -> "Scaling":
+        """After the real steps of `episodes`."""
         if self.statistics is None:
             return self
-        return Scaling(self.statistics.seen(episodes.states[:, :, 1:], episodes.steps()))
+        return Scaling(self.statistics.updated(episodes.states[:, :, 1:], episodes.steps()))
 
     def __call__(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch state"]:
         return states if self.statistics is None else self.statistics.whitened(states, LARGEST)

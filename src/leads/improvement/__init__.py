@@ -1,0 +1,5 @@
+"""Ways to improve LEADS's policy by name. A new one is its own file and one line here."""
+
+from leads.config.registry import Registry
+
+IMPROVEMENTS = Registry("improve", {"measure": "leads.improvement.through_measure:ThroughMeasure"})

@@ -5,35 +5,36 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from leads.config.fields import Config, Fraction, Layers, Positive
 from leads.nn import squashed_gaussian
+from leads.nn.learner import Learner
 from leads.nn.networks import MLP, Actor
 
 
 @dataclass(frozen=True)
-class SacConfig:
-    """What SAC leaves to choose."""
+class SacConfig(Config):
+    """The numbers of SAC."""
 
-    actor_hidden: tuple[int, ...] = (256, 256)
+    actor_hidden: Layers = (256, 256)
     """Hidden layers of the policy (published: 256,256)."""
-    critic_hidden: tuple[int, ...] = (256, 256)
+    critic_hidden: Layers = (256, 256)
     """Hidden layers of both critics (published: 256,256)."""
-    learning_rate: float = 3e-4
-    """Adam's rate for the policy and the critics (published: 3e-4)."""
-    temperature_learning_rate: float = 1e-3
-    """Adam's rate for the temperature (published: 3e-4, with many more steps in which to find it)."""
-    batch_size: int = 256
-    """Transitions a gradient step (published: 256)."""
-    discount: float = 0.99
+    learning_rate: Positive[float] = 3e-4
+    """Learning rate of actor and critics (published: 3e-4)."""
+    temperature_learning_rate: Positive[float] = 1e-3
+    """Learning rate of the temperature (published: 3e-4, with many more steps in which to find it)."""
+    batch_size: Positive[int] = 256
+    """Batch size of the updates (published: 256)."""
+    discount: Fraction[float] = 0.99
     """Gamma (published: .99)."""
-    tau: float = 5e-3
-    """Tau, how far the target critics follow the critics in a step (published: 5e-3)."""
-    temperature: float | None = None
-    """Weight of the policy's entropy; if not given, learnt for an entropy of -|A|/2 nats (published: learnt, -|A|)."""
-    first_temperature: float = 0.3
-    """The learnt temperature in the beginning (METRA: .01; with less than .3 a policy is soon sure of its way)."""
+    tau: Fraction[float] = 5e-3
+    """Rate at which the target critics follow the critics (published: 5e-3)."""
+    temperature: Positive[float] | None = None
+    """Weight of the policy's entropy; none: learnt for an entropy of -|A|/2 nats (published: learnt, -|A|)."""
+    first_temperature: Positive[float] = 0.3
+    """Initial value of the learnt temperature (METRA: .01; with less than .3 a policy soon narrows)."""
 
 
 class Experience(eqx.Module):
@@ -50,15 +51,12 @@ class Experience(eqx.Module):
 class SacState(eqx.Module):
     """All that SAC learns."""
 
-    actor: Actor
-    critics: MLP
+    actor: Learner[Actor]
+    critics: Learner[MLP]
     """Two Q(s, a, z), stacked."""
     targets: MLP
-    """The critics as they were, on average, some time ago."""
-    log_temperature: Float[Array, ""]
-    actor_optimiser: optax.OptState
-    critics_optimiser: optax.OptState
-    temperature_optimiser: optax.OptState
+    """Slow copy of the critics, for their targets."""
+    log_temperature: Learner[Float[Array, ""]]
 
 
 class Sac:
@@ -67,8 +65,6 @@ class Sac:
     def __init__(self, config: SacConfig, state_size: int, action_size: int, skill_size: int):
         self.config, self.sizes = config, (state_size, action_size, skill_size)
         self.target_entropy = -action_size / 2
-        self.optimiser = optax.adam(config.learning_rate)
-        self.temperature_optimiser = optax.adam(config.temperature_learning_rate)
 
     def init(self, key: PRNGKeyArray) -> SacState:
         c, (state_size, action_size, skill_size) = self.config, self.sizes
@@ -78,21 +74,18 @@ class Sac:
         critics = jax.vmap(lambda key: MLP(key, sizes))(jax.random.split(critics_key))
         log_temperature = jnp.log(jnp.float32(c.first_temperature if c.temperature is None else c.temperature))
         return SacState(
-            actor=actor,
-            critics=critics,
+            actor=Learner.of(actor, c.learning_rate),
+            critics=Learner.of(critics, c.learning_rate),
             targets=critics,
-            log_temperature=log_temperature,
-            actor_optimiser=self.optimiser.init(eqx.filter(actor, eqx.is_array)),
-            critics_optimiser=self.optimiser.init(eqx.filter(critics, eqx.is_array)),
-            temperature_optimiser=self.temperature_optimiser.init(log_temperature),
+            log_temperature=Learner.of(log_temperature, c.temperature_learning_rate),
         )
 
     def critics_loss(self, critics: MLP, state: SacState, batch: Experience, key: PRNGKeyArray):
         """Squared error of both critics against r + gamma (min Q' - temperature log pi); nothing follows the end."""
         noise = jax.random.normal(key, batch.a.shape)
-        mean, log_std = state.actor(batch.next_s, batch.z)
+        mean, log_std = state.actor.model(batch.next_s, batch.z)
         next_a = squashed_gaussian.sample(mean, log_std, noise)
-        entropy = -jnp.exp(state.log_temperature) * squashed_gaussian.log_prob(mean, log_std, noise)
+        entropy = -jnp.exp(state.log_temperature.model) * squashed_gaussian.log_prob(mean, log_std, noise)
         later = jnp.min(values(state.targets, batch.next_s, next_a, batch.z), axis=0) + entropy
         target = jax.lax.stop_gradient(batch.r + self.config.discount * jnp.where(batch.terminal, 0.0, later))
         q = values(critics, batch.s, batch.a, batch.z)
@@ -103,34 +96,29 @@ class Sac:
         noise = jax.random.normal(key, batch.a.shape)
         mean, log_std = actor(batch.s, batch.z)
         log_pi = squashed_gaussian.log_prob(mean, log_std, noise)
-        q = jnp.min(values(state.critics, batch.s, squashed_gaussian.sample(mean, log_std, noise), batch.z), axis=0)
-        return jnp.mean(jnp.exp(state.log_temperature) * log_pi - q), {"entropy": -jnp.mean(log_pi)}
+        q = jnp.min(
+            values(state.critics.model, batch.s, squashed_gaussian.sample(mean, log_std, noise), batch.z), axis=0
+        )
+        return jnp.mean(jnp.exp(state.log_temperature.model) * log_pi - q), {"entropy": -jnp.mean(log_pi)}
+
+    def temperature_loss(self, log_temperature: Float[Array, ""], entropy: Float[Array, ""]):
+        """Falls with the temperature where the entropy is above its target, and rises with it elsewhere."""
+        return log_temperature * jax.lax.stop_gradient(entropy - self.target_entropy), {}
 
     def update(self, state: SacState, batch: Experience, key: PRNGKeyArray):
         """A gradient step on the critics, the policy and, unless it is fixed, the temperature."""
         critics_key, actor_key = jax.random.split(key)
-        gradient, critic_metrics = jax.grad(self.critics_loss, has_aux=True)(state.critics, state, batch, critics_key)
-        critics, critics_optimiser = self._step(state.critics, gradient, state.critics_optimiser)
+        critics, critic_metrics = state.critics.step(self.critics_loss, state, batch, critics_key)
         follow = lambda old, new: old + self.config.tau * (new - old)
-        state = eqx.tree_at(
-            lambda s: (s.critics, s.targets, s.critics_optimiser),
-            state,
-            (critics, jax.tree.map(follow, state.targets, critics), critics_optimiser),
-        )
-        gradient, actor_metrics = jax.grad(self.actor_loss, has_aux=True)(state.actor, state, batch, actor_key)
-        actor, actor_optimiser = self._step(state.actor, gradient, state.actor_optimiser)
-        state = eqx.tree_at(lambda s: (s.actor, s.actor_optimiser), state, (actor, actor_optimiser))
-        metrics = critic_metrics | actor_metrics | {"temperature": jnp.exp(state.log_temperature)}
+        followed = jax.tree.map(follow, state.targets, critics.model)
+        state = eqx.tree_at(lambda s: (s.critics, s.targets), state, (critics, followed))
+        actor, actor_metrics = state.actor.step(self.actor_loss, state, batch, actor_key)
+        state = eqx.tree_at(lambda s: s.actor, state, actor)
+        metrics = critic_metrics | actor_metrics | {"temperature": jnp.exp(state.log_temperature.model)}
         if self.config.temperature is None:
-            surplus = actor_metrics["entropy"] - self.target_entropy  # the gradient of log_temperature * surplus
-            change, optimiser = self.temperature_optimiser.update(surplus, state.temperature_optimiser)
-            learnt = eqx.apply_updates(state.log_temperature, change)
-            state = eqx.tree_at(lambda s: (s.log_temperature, s.temperature_optimiser), state, (learnt, optimiser))
+            learnt, _ = state.log_temperature.step(self.temperature_loss, actor_metrics["entropy"])
+            state = eqx.tree_at(lambda s: s.log_temperature, state, learnt)
         return state, metrics
-
-    def _step(self, weights, gradient, optimiser: optax.OptState):
-        change, optimiser = self.optimiser.update(gradient, optimiser)
-        return eqx.apply_updates(weights, change), optimiser
 
 
 def values(

@@ -1,0 +1,5 @@
+"""The estimators of the measure by name. A new one is its own file and one line here."""
+
+from leads.config.registry import Registry
+
+MEASURES = Registry("measure", {"c-learning": "leads.measures.c_learning:CLearning"})

@@ -1,18 +1,134 @@
 """C-Learning: the measure as the logit of a classifier between future states and states of the marginal p(s).
 
-The losses are functions of logits f; `batch` rows of positives stand against `batch x negatives` of the marginal.
+Eysenbach et al. 2021, arXiv:2011.08909. The losses are functions of logits f; `batch` rows of positives stand against
+`batch x negatives` of the marginal.
 """
 
+from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from leads.config.fields import Layers, Positive, Share
+from leads.measures.measure import AfterEnd, Estimator, Measure, MeasureBatch, MeasureConfig, Sizes
+from leads.nn.networks import MLP
 
 softplus = jax.nn.softplus
 
-AfterEnd = Literal["absorb", "vanish"]
-"""What follows a terminal state: it repeats for ever (the paper), or nothing, so that a shorter life counts less."""
+
+@dataclass(frozen=True)
+class CLearningConfig(MeasureConfig):
+    """The numbers of C-Learning."""
+
+    measure_form: Literal["factorised", "classifier"] = "factorised"
+    """Form of f: <phi(s1,a,z), psi(s2)>, or one network on all (paper: classifier)."""
+    measure_hidden: Layers = (128, 128)
+    """Hidden layers of the measure's networks (paper: 256,128)."""
+    measure_embedding: Positive[int] = 64
+    """Size of phi and psi in the factorised form."""
+    mc_weight: Share[float] = 0.5
+    """Lambda: weight of the Monte Carlo loss against the temporal difference loss (paper: .5)."""
+    td_cap: Positive[float] = 100.0
+    """Upper bound of the weight w in the temporal difference loss (paper: none)."""
+
+
+class Logits(Measure):
+    """A classifier whose logit is f."""
+
+    @abstractmethod
+    def logits(
+        self,
+        s1: Float[Array, "batch state"],
+        a: Float[Array, "batch action"],
+        z: Float[Array, "batch skill"],
+        positives: tuple[Float[Array, "batch feature"], ...],
+        marginal: Float[Array, "batch feature"],
+    ) -> tuple[tuple[Float[Array, " batch"], ...], Float[Array, "batch negatives"]]:
+        """f row by row with each of `positives`, and with as many draws s2 ~ p(s) as are cheap for this form."""
+
+
+class Factorised(Logits):
+    """f = <phi(s1, a, z), psi(s2)>: all pairs of a batch for the price of its rows."""
+
+    phi: MLP
+    psi: MLP
+
+    def __init__(self, key: PRNGKeyArray, sizes: Sizes, hidden: tuple[int, ...] = (256, 128), embedding: int = 64):
+        phi_key, psi_key = jax.random.split(key)
+        self.phi = MLP(phi_key, (sizes.state + sizes.action + sizes.skill, *hidden, embedding))
+        self.psi = MLP(psi_key, (sizes.feature, *hidden, embedding))
+
+    def log_ratio(self, s1, a, z, s2):
+        return jnp.sum(self.phi(jnp.concatenate([s1, a, z], -1)) * self.psi(s2), axis=-1)
+
+    def pairs(self, s1, a, z, s2):
+        return self.phi(jnp.concatenate([s1, a, z], -1)) @ self.psi(s2).T
+
+    def logits(self, s1, a, z, positives, marginal):
+        anchor = self.phi(jnp.concatenate([s1, a, z], -1))
+        *positive, marginal = jnp.split(self.psi(jnp.concatenate([*positives, marginal])), len(positives) + 1)
+        return tuple(jnp.sum(anchor * psi, axis=-1) for psi in positive), anchor @ marginal.T
+
+
+class Classifier(Logits):
+    """f = network(s1, a, s2, z), the paper's form, with hidden layers 256-128 (appendix table)."""
+
+    network: MLP
+
+    def __init__(self, key: PRNGKeyArray, sizes: Sizes, hidden: tuple[int, ...] = (256, 128)):
+        self.network = MLP(key, (sizes.state + sizes.action + sizes.feature + sizes.skill, *hidden, 1))
+
+    def log_ratio(self, s1, a, z, s2):
+        inputs = s1, a, s2, z
+        rows = jnp.broadcast_shapes(*(x.shape[:-1] for x in inputs))
+        return self.network(jnp.concatenate([jnp.broadcast_to(x, (*rows, x.shape[-1])) for x in inputs], -1))[..., 0]
+
+    def pairs(self, s1, a, z, s2):
+        return self.log_ratio(s1[:, None], a[:, None], z[:, None], s2[None])
+
+    def logits(self, s1, a, z, positives, marginal):
+        return tuple(self.log_ratio(s1, a, z, s2) for s2 in positives), self.log_ratio(s1, a, z, marginal)[:, None]
+
+
+class CLearning(Estimator):
+    """lambda MC + (1 - lambda) TD while the data are on-policy, TD alone when they no longer are."""
+
+    Config = CLearningConfig
+    config: CLearningConfig
+
+    def init(self, key: PRNGKeyArray) -> Logits:
+        c = self.config
+        if c.measure_form == "factorised":
+            return Factorised(key, self.sizes, c.measure_hidden, c.measure_embedding)
+        return Classifier(key, self.sizes, c.measure_hidden)
+
+    def loss(self, measure: Logits, batch: MeasureBatch, on_policy: bool):
+        c = self.config
+        positives = (batch.next, batch.future) if on_policy else (batch.next,)
+        (following, *future), negative = measure.logits(batch.s, batch.a, batch.z, positives, batch.marginal)
+        now = jax.lax.stop_gradient(measure)
+        _, later = now.logits(batch.next_s, batch.next_a, batch.z, (), batch.marginal)
+        loss = temporal_difference_loss(
+            following, negative, later, batch.terminal, c.measure_discount, c.after_end, c.td_cap
+        )
+        if on_policy:
+            monte_carlo = monte_carlo_loss(future[0], negative, batch.future_is_real, c.after_end)
+            loss = c.mc_weight * monte_carlo + (1 - c.mc_weight) * loss
+        return loss, {"measure_loss": loss}
+
+    def future_weights(self, horizon: int) -> Float[np.ndarray, " time"]:
+        """The mixture of Monte Carlo and geometric futures.
+
+        The losses' common fixed point leans more to the Monte Carlo futures, as temporal differences pass them on; the
+        steps of temporal differences alone that end an epoch lean to the geometric ones. The mixture lies in between.
+        """
+        c = self.config
+        geometric = (1 - c.measure_discount) * c.measure_discount ** np.arange(horizon)
+        return c.mc_weight * super().future_weights(horizon) + (1 - c.mc_weight) * geometric
 
 
 def monte_carlo_loss(

@@ -1,15 +1,23 @@
-"""What a successor state measure is: the log ratio f(s1, a, s2, z) = log p(s2 | s1, a, z) / p(s2)."""
+"""What a successor state measure is, f(s1, a, s2, z) = log p(s2 | s1, a, z) / p(s2), and what estimates one."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import equinox as eqx
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from leads.config.fields import Config, Fraction
+
+AfterEnd = Literal["absorb", "vanish"]
+"""What follows a terminal state: it repeats for ever (the paper), or nothing, so that a shorter life counts less."""
 
 
 class Measure(eqx.Module):
-    """A network that estimates f; m = exp(f) is never formed where a log will do.
+    """The networks of an estimator. m = exp(f) is never formed where a log will do.
 
-    What it sees of s2 may be less than the state, such as the features that count.
+    f is calibrated: relative to p(s), whatever the loss leaves open (a constant, a normaliser, the unit of a distance).
     """
 
     @abstractmethod
@@ -18,7 +26,7 @@ class Measure(eqx.Module):
         s1: Float[Array, "*#batch state"],
         a: Float[Array, "*#batch action"],
         z: Float[Array, "*#batch skill"],
-        s2: Float[Array, "*#batch seen"],
+        s2: Float[Array, "*#batch feature"],
     ) -> Float[Array, "*batch"]:
         """f row by row; rows broadcast."""
 
@@ -28,17 +36,78 @@ class Measure(eqx.Module):
         s1: Float[Array, "n state"],
         a: Float[Array, "n action"],
         z: Float[Array, "n skill"],
-        s2: Float[Array, "m seen"],
+        s2: Float[Array, "m feature"],
     ) -> Float[Array, "n m"]:
         """f of every (s1, a, z) with every s2."""
 
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of what a measure is a function of."""
+
+    state: int
+    action: int
+    skill: int
+    feature: int
+    """Of s2: the task's features or the whole state."""
+
+
+class MeasureBatch(eqx.Module):
+    """A batch that a measure learns from; states are scaled, and of s2 only the features are given."""
+
+    s: Float[Array, "batch state"]
+    a: Float[Array, "batch action"]
+    z: Float[Array, "batch skill"]
+    next_s: Float[Array, "batch state"]
+    next_a: Float[Array, "batch action"]
+    """The policy's action in s'."""
+    next: Float[Array, "batch feature"]
+    """s' as s2."""
+    future: Float[Array, "batch feature"]
+    """A later state of the same episode as s2."""
+    marginal: Float[Array, "batch feature"]
+    """Draws of p(s) as s2."""
+    future_is_real: Bool[Array, " batch"]
+    """False where the future lies behind the end of an episode that terminated."""
+    terminal: Bool[Array, " batch"]
+    """Whether s' is terminal."""
+
+
+@dataclass(frozen=True)
+class MeasureConfig(Config):
+    """Which futures a measure is about: what all estimators share."""
+
+    measure_discount: Fraction[float] = 0.95
+    """Gamma (paper: .95)."""
+    futures: Literal["uniform", "geometric"] = "uniform"
+    """Monte Carlo positives: uniform over the rest of the horizon, or Geometric(1 - gamma) ahead (paper: geometric)."""
+    after_end: AfterEnd = "vanish"
+    """After a terminal state: it repeats for ever (absorb), or nothing follows, so that lives count (paper: absorb)."""
+
+
+class Estimator(ABC):
+    """Owns a measure's networks, losses and options; made from (config, sizes). Its functions are pure."""
+
+    Config: type[MeasureConfig]
+
+    def __init__(self, config: Any, sizes: Sizes):
+        self.config, self.sizes = config, sizes
+
     @abstractmethod
-    def logits(
-        self,
-        s1: Float[Array, "batch state"],
-        a: Float[Array, "batch action"],
-        z: Float[Array, "batch skill"],
-        positives: tuple[Float[Array, "batch seen"], ...],
-        marginal: Float[Array, "batch seen"],
-    ) -> tuple[tuple[Float[Array, " batch"], ...], Float[Array, "batch negatives"]]:
-        """f row by row with each of `positives`, and with as many draws s2 ~ p(s) as are cheap for this form."""
+    def init(self, key: PRNGKeyArray) -> Any:
+        """A Measure before anything is learnt, with target networks or a normaliser if it needs them."""
+
+    @abstractmethod
+    def loss(self, measure: Any, batch: MeasureBatch, on_policy: bool) -> tuple[Float[Array, ""], dict[str, Array]]:
+        """(loss, metrics). Futures are the policy's own only if `on_policy`."""
+
+    def after_step(self, measure: Any, batch: MeasureBatch) -> Any:
+        """The measure after a gradient step: target networks follow, a normaliser is renewed."""
+        return measure
+
+    def future_weights(self, horizon: int) -> Float[np.ndarray, " time"]:
+        """What a visit 1, 2, ... steps ahead counts for in the measure."""
+        c = self.config
+        if c.futures == "uniform":
+            return np.full(horizon, 1 / horizon)
+        return (1 - c.measure_discount) * c.measure_discount ** np.arange(horizon)

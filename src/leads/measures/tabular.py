@@ -17,7 +17,7 @@ to 1 - E[discount^T], T being the step that reaches a terminal state, which itse
 import numpy as np
 from jaxtyping import Bool, Float
 
-from leads.measures.c_learning import AfterEnd
+from leads.measures.measure import AfterEnd
 
 
 def successor_state_measure(

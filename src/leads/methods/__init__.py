@@ -1,42 +1,46 @@
-"""The methods by name. A new method is one file here, its page in docs/methods and its line in METHODS."""
+"""The methods by name. A new one is its own file, its page in docs/methods and one line here."""
 
 import tomllib
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from leads.errors import UserError
-from leads.improvement.sac import SacConfig
-from leads.methods.csd import Csd, CsdConfig
-from leads.methods.diayn import Diayn, DiaynConfig
-from leads.methods.leads import Leads
-from leads.methods.leads_config import LeadsConfig
-from leads.methods.lsd import Lsd, LsdConfig
-from leads.methods.method import Method
-from leads.methods.metra import Metra, MetraConfig
-from leads.methods.ngu import Ngu, NguConfig
-from leads.methods.random import Random, RandomConfig
-from leads.methods.rnd import Rnd, RndConfig
-from leads.methods.smm import Smm, SmmConfig
-from leads.tasks.task import Task
+from leads.config.fields import build
+from leads.config.registry import Registry
+from leads.tasks.task import StepCost
 
-METHODS: dict[str, tuple[type, type]] = {
-    "leads": (Leads, LeadsConfig),
-    "rnd": (Rnd, RndConfig),
-    "diayn": (Diayn, DiaynConfig),
-    "smm": (Smm, SmmConfig),
-    "ngu": (Ngu, NguConfig),
-    "lsd": (Lsd, LsdConfig),
-    "csd": (Csd, CsdConfig),
-    "metra": (Metra, MetraConfig),
-    "random": (Random, RandomConfig),
-}
+METHODS = Registry(
+    "method",
+    {
+        "leads": "leads.methods.leads:Leads",
+        "rnd": "leads.methods.rnd:Rnd",
+        "diayn": "leads.methods.diayn:Diayn",
+        "smm": "leads.methods.smm:Smm",
+        "ngu": "leads.methods.ngu:Ngu",
+        "lsd": "leads.methods.lsd:Lsd",
+        "csd": "leads.methods.csd:Csd",
+        "metra": "leads.methods.metra:Metra",
+        "random": "leads.methods.random:Random",
+    },
+)
+OURS = "leads"
+"""The method that studies compare with all others."""
 
 
-def config_class(name: str) -> type:
-    if name not in METHODS:
-        raise UserError(f"method: {name!r} is unknown; allowed are {', '.join(METHODS)}")
-    return METHODS[name][1]
+def configure(method: Any, task: str, step_cost: StepCost, options: dict[str, Any]) -> Any:
+    """The config of a method, by name or itself, on a task: its defaults there, changed by `options`."""
+    return build(METHODS.find(method).Config, shipped_settings(method, task, step_cost) | options)
+
+
+def shipped_settings(method: Any, task: str, step_cost: StepCost) -> dict[str, Any]:
+    """Options of a method whose defaults are others on this task (settings.toml)."""
+    on_host = {} if step_cost == "device" else host_settings(method)
+    return on_host | _settings_on(task, method)
+
+
+def host_settings(method: Any) -> dict[str, Any]:
+    """Those of every task that is stepped on the host."""
+    return _settings_on("host", method)
 
 
 @cache
@@ -44,22 +48,10 @@ def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
     return tomllib.loads(resources.files("leads.methods").joinpath("settings.toml").read_text())
 
 
-def settings(method: str, task: Task) -> dict[str, Any]:
-    """The fields of a method whose defaults are others on this task (settings.toml)."""
-    return (host_settings(method) if task.step is None else {}) | _settings_on(task.name, method)
-
-
-def host_settings(method: str) -> dict[str, Any]:
-    """Of these, the ones of every task that is stepped on the host."""
-    return _settings_on("host", method)
-
-
-def _settings_on(where: str, method: str) -> dict[str, Any]:
+def _settings_on(where: str, method: Any) -> dict[str, Any]:
     """Those of all methods on SAC, if it is one, and its own."""
-    shared = _all_settings()["sac"] if issubclass(config_class(method), SacConfig) else {}
-    return shared.get(where, {}) | _all_settings().get(method, {}).get(where, {})
-
-
-def make_method(name: str, config: Any, task: Task) -> Method:
-    config_class(name)
-    return METHODS[name][0](config, task)
+    name = method if isinstance(method, str) else METHODS.name_of(method)
+    if name not in METHODS:
+        return {}
+    family = getattr(METHODS.find(method), "family", name)
+    return _all_settings().get(family, {}).get(where, {}) | _all_settings().get(name, {}).get(where, {})

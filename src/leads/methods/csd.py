@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leads.config import limits
+from leads.config.fields import NonNegative, Positive
 from leads.methods.displacement import Displacement, DisplacementConfig, Dual
 from leads.methods.intrinsic import Batch
 from leads.nn.networks import MLP
@@ -17,21 +17,16 @@ from leads.nn.networks import MLP
 class CsdConfig(DisplacementConfig):
     """The numbers of CSD."""
 
-    model_learning_rate: float = 1e-4
-    """Adam's rate for phi, the multiplier and the model of transitions (published: 1e-4)."""
-    multiplier: float = 3000.0
-    """Lambda of the constraint in the beginning (published: 3000)."""
-    slack: float = 1e-6
+    model_learning_rate: Positive[float] = 1e-4
+    """Learning rate of phi, the multiplier and the model of transitions (published: 1e-4)."""
+    multiplier: Positive[float] = 3000.0
+    """Initial lambda of the constraint (published: 3000)."""
+    slack: NonNegative[float] = 1e-6
     """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-6)."""
-    reward_scale: float = 10.0
-    """By what rewards are multiplied (published: 10 for locomotion)."""
-    first_temperature: float = 0.01
-    """The learnt temperature in the beginning (authors' code: fixed, .03 to .3 by task)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        limits.above_zero(self, "multiplier")
-        limits.from_zero(self, "slack")
+    reward_scale: Positive[float] = 10.0
+    """Scale of the rewards (published: 10 for locomotion)."""
+    first_temperature: Positive[float] = 0.01
+    """Initial value of the learnt temperature (authors' code: fixed, .03 to .3 by task)."""
 
 
 class CsdModel(eqx.Module):
@@ -44,7 +39,9 @@ class CsdModel(eqx.Module):
     def phi(self) -> MLP:
         return self.dual.phi
 
-    def step(self, x: Float[Array, "batch seen"]) -> tuple[Float[Array, "batch seen"], Float[Array, "batch seen"]]:
+    def step(
+        self, x: Float[Array, "batch feature"]
+    ) -> tuple[Float[Array, "batch feature"], Float[Array, "batch feature"]]:
         """(mu, log sigma) of s' - s."""
         mean, log_std = jnp.split(self.transition(x), 2, axis=-1)
         return mean, jnp.clip(log_std, LOG_STD_MIN, LOG_STD_MAX)
@@ -56,10 +53,13 @@ LOG_STD_MIN, LOG_STD_MAX = -6.0, 2.0
 class Csd(Displacement):
     """The model bounds the mean square of phi's step by d(s, s'), the controllability-aware length of the step."""
 
+    Config = CsdConfig
+    title = "CSD"
+
     def init_model(self, key: PRNGKeyArray) -> CsdModel:
         phi_key, transition_key = jax.random.split(key)
-        phi = MLP(phi_key, (self.seen_size, *self.config.model_hidden, self.skill_size))
-        transition = MLP(transition_key, (self.seen_size, *self.config.model_hidden, 2 * self.seen_size))
+        phi = MLP(phi_key, (self.feature_size, *self.config.model_hidden, self.skill_size))
+        transition = MLP(transition_key, (self.feature_size, *self.config.model_hidden, 2 * self.feature_size))
         return CsdModel(Dual(phi, jnp.log(jnp.float32(self.config.multiplier))), transition)
 
     def length(self, model: CsdModel, batch: Batch) -> Float[Array, " batch"]:

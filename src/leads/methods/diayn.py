@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads.config.fields import Positive
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP
 
@@ -15,15 +16,18 @@ from leads.nn.networks import MLP
 class DiaynConfig(IntrinsicConfig):
     """The numbers of DIAYN."""
 
-    temperature: float | None = 0.1
-    """Weight of the policy's entropy (published: .1, fixed)."""
+    temperature: Positive[float] | None = 0.1
+    """Weight of the policy's entropy ; none: learnt (published: .1, fixed)."""
 
 
 class Diayn(Intrinsic):
     """The model is the discriminator q(z|s), logits of which skill visits a state."""
 
+    Config = DiaynConfig
+    title = "DIAYN"
+
     def init_model(self, key: PRNGKeyArray) -> MLP:
-        return MLP(key, (self.seen_size, *self.config.model_hidden, self.config.n_skill))
+        return MLP(key, (self.feature_size, *self.config.model_hidden, self.config.n_skill))
 
     def model_loss(self, model: MLP, batch: Batch, key: PRNGKeyArray):
         """Cross-entropy of the skill, given the state that a step ends in."""

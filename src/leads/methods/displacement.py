@@ -1,13 +1,14 @@
 """Skills as directions: a reward for moving along z in a learnt space phi, what LSD, CSD and METRA have in common."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from leads.config.fields import at_least
 from leads.errors import UserError
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP
@@ -19,15 +20,12 @@ class DisplacementConfig(IntrinsicConfig):
 
     skills: Literal["discrete", "continuous"] = "discrete"
     """Numbers 1 to n_skill, or directions; n_skill of these, drawn anew, are collected with in each epoch."""
-    direction_size: int = 2
+    direction_size: Annotated[int, at_least(2)] = 2
     """Dimension of continuous skills (published: 2 to 4)."""
 
-    def __post_init__(self):
-        super().__post_init__()
+    def check(self) -> None:
         if self.skills == "discrete" and self.n_skill < 2:
             raise UserError(f"n_skill: {self.n_skill} is not allowed; give at least 2, for one skill has no direction")
-        if self.direction_size < 2:
-            raise UserError(f"direction_size: {self.direction_size} is not allowed; give a number from 2")
 
 
 class Dual(eqx.Module):

@@ -1,24 +1,30 @@
-"""What a method is: pure functions from states and episodes to states."""
+"""What a method is: pure functions from states and episodes to states. And what only some methods can do."""
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leads.data.episodes import Episodes
+from leads.measures.measure import AfterEnd
 from leads.rollouts.noise import Colour
 
 
 class Method(Protocol):
     """Made from (config, task). Everything that training changes is in the State, which is handed on."""
 
-    config: Any
+    Config: ClassVar[type]
     """A frozen dataclass; every method's has n_skill and n_episode, the episodes per skill and epoch."""
-    learns: bool
-    """Whether anything changes by `update`."""
+    title: ClassVar[str]
+    """Its name in tables and figures."""
+    learns: ClassVar[bool]
+    """False for a control: `update` changes nothing."""
+
+    config: Any
     noise: Colour
-    """Colour of the action noise while collecting."""
+    """Colour of the exploration noise."""
     evaluation_noise: Colour
-    """Colour of the action noise while evaluating."""
+    """Colour of the noise in evaluation."""
 
     def init(self, key: PRNGKeyArray) -> Any: ...
 
@@ -43,9 +49,51 @@ class Method(Protocol):
         ...
 
     def update(self, state: Any, episodes: Episodes, key: PRNGKeyArray) -> tuple[Any, dict[str, Array]]:
-        """One epoch of learning from freshly collected episodes."""
+        """One epoch of learning from freshly collected episodes: (state, metrics)."""
         ...
 
-    def targets(self, state: Any) -> Float[Array, "skill state"] | None:
-        """The state each skill is sent to, for methods that have such a thing."""
+
+@runtime_checkable
+class HasTargets(Protocol):
+    """A method that sends each skill to a state of its choice."""
+
+    def targets(self, state: Any) -> Float[Array, "skill state"]:
+        """The state each skill is sent to."""
         ...
+
+    def uncertainty(self, state: Any, s: Float[Array, "n state"]) -> Float[Array, "skill n"]:
+        """u(s, z), by which targets are chosen."""
+        ...
+
+
+@runtime_checkable
+class LearnsMeasure(Protocol):
+    """A method that learns a successor state measure."""
+
+    def log_measure(
+        self, state: Any, s1: Float[Array, "*skill state"], s2: Float[Array, "n state"]
+    ) -> Float[Array, "skill n"]:
+        """f(s1, s2, z) of every skill; s1 is one state, or one for each skill."""
+        ...
+
+    def landmarks(self, state: Any) -> Float[Array, "n state"]:
+        """States spread over all that was visited, at which the measure is known."""
+        ...
+
+    def marginal(self, state: Any, episodes: Episodes, key: PRNGKeyArray) -> Float[Array, "n state"]:
+        """Draws of p(s), which the measure is relative to, given freshly collected episodes."""
+        ...
+
+    def future_weights(self, horizon: int) -> Float[np.ndarray, " time"]:
+        """What a visit 1, 2, ... steps ahead counts for in the measure."""
+        ...
+
+    @property
+    def after_end(self) -> AfterEnd:
+        """What the measure takes to follow a terminal state."""
+        ...
+
+
+def targets_of(method: Method, state: Any) -> Float[Array, "skill state"] | None:
+    """The state each skill is sent to, of a method that has such a thing."""
+    return method.targets(state) if isinstance(method, HasTargets) else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads.config import limits
+from leads.config.fields import NonNegative, Positive
 from leads.methods.displacement import Displacement, DisplacementConfig, Dual
 from leads.methods.intrinsic import Batch
 from leads.nn.networks import MLP
@@ -15,24 +15,22 @@ from leads.nn.networks import MLP
 class MetraConfig(DisplacementConfig):
     """The numbers of METRA."""
 
-    model_learning_rate: float = 1e-4
-    """Adam's rate for phi and the multiplier (published: 1e-4)."""
-    multiplier: float = 30.0
-    """Lambda of the constraint |phi(s') - phi(s)| <= 1 in the beginning (published: 30)."""
-    slack: float = 1e-3
+    model_learning_rate: Positive[float] = 1e-4
+    """Learning rate of phi and the multiplier (published: 1e-4)."""
+    multiplier: Positive[float] = 30.0
+    """Initial lambda of the constraint |phi(s') - phi(s)| <= 1 (published: 30)."""
+    slack: NonNegative[float] = 1e-3
     """Epsilon: how far inside the constraint phi is not pushed any further (published: 1e-3)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        limits.above_zero(self, "multiplier")
-        limits.from_zero(self, "slack")
 
 
 class Metra(Displacement):
     """The model is phi, whose steps |phi(s') - phi(s)|, the root of a sum over dimensions, are at most 1."""
 
+    Config = MetraConfig
+    title = "METRA"
+
     def init_model(self, key: PRNGKeyArray) -> Dual:
-        phi = MLP(key, (self.seen_size, *self.config.model_hidden, self.skill_size))
+        phi = MLP(key, (self.feature_size, *self.config.model_hidden, self.skill_size))
         return Dual(phi, jnp.log(jnp.float32(self.config.multiplier)))
 
     def model_loss(self, model: Dual, batch: Batch, key: PRNGKeyArray):

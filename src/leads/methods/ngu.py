@@ -1,52 +1,44 @@
 """NGU's reward on SAC: new in this episode, and more so if new in life (Badia et al. 2020, arXiv:2002.06038)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from leads.config import limits
+from leads.config.fields import Layers, NonNegative, Positive, at_least
 from leads.data.episodes import Episodes
 from leads.data.running_statistics import RunningStatistics
-from leads.errors import UserError
 from leads.methods.intrinsic import Batch, Intrinsic
 from leads.methods.rnd import Novelty, RndConfig
 from leads.nn.networks import MLP
-from leads.tasks.task import Task
+from leads.tasks.task import StepCost, Task
 
 
 @dataclass(frozen=True)
 class NguConfig(RndConfig):
     """The numbers of NGU, after those of its life-long novelty, RND."""
 
-    reward_scale: float = 0.1
-    """By what rewards, about 1 / sqrt(k epsilon) = 30 if all neighbours are at their mean distance, are multiplied."""
-    embedding_hidden: tuple[int, ...] = (64,)
+    reward_scale: Positive[float] = 0.1
+    """Scale of the rewards, which are about 1 / sqrt(k epsilon) = 30 where neighbours are at their mean distance."""
+    embedding_hidden: Layers = (64,)
     """Hidden layers of the embedding; small, for every earlier state of an episode passes through it."""
-    embedding: int = 32
+    embedding: Positive[int] = 32
     """Size of the embedding, in which actions can be told from s and s' (published: 32)."""
-    neighbours: int = 10
+    neighbours: Positive[int] = 10
     """k: nearest states of the episode that count (published: 10)."""
-    kernel_epsilon: float = 1e-4
+    kernel_epsilon: Positive[float] = 1e-4
     """Epsilon of the kernel (published: 1e-4)."""
-    kernel_cluster: float = 0.008
+    kernel_cluster: NonNegative[float] = 0.008
     """Squared distance, relative to the mean, below which two states are the same (published: .008)."""
-    kernel_constant: float = 1e-3
+    kernel_constant: Positive[float] = 1e-3
     """c, beside the root of the sum of kernels (published: 1e-3)."""
-    most_similar: float = 8.0
+    most_similar: Positive[float] = 8.0
     """Similarity above which there is no reward (published: 8, which ten neighbours never reach)."""
-    most_novel: float = 5.0
+    most_novel: Annotated[float, at_least(1)] = 5.0
     """L: upper bound of the life-long factor (published: 5)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        limits.above_zero(self, "embedding", "neighbours", "kernel_epsilon", "kernel_constant", "most_similar")
-        limits.from_zero(self, "kernel_cluster")
-        limits.sizes(self, "embedding_hidden")
-        if self.most_novel < 1:
-            raise UserError(f"most_novel: {self.most_novel} is not allowed; give a number from 1")
 
 
 class NguModel(eqx.Module):
@@ -62,9 +54,16 @@ class NguModel(eqx.Module):
 class Ngu(Intrinsic):
     """One policy; n_skill only says how many groups of episodes it collects."""
 
+    Config = NguConfig
+    title = "NGU"
+
     def __init__(self, config: NguConfig, task: Task):
         super().__init__(config, task)
         self.earlier = task.horizon - 1
+
+    @staticmethod
+    def seconds_per_sample(config: NguConfig, step_cost: StepCost) -> float:
+        return 1.3e-4 + 2.2e-2 / config.samples_per_step
 
     @property
     def skill_size(self) -> int:
@@ -73,16 +72,18 @@ class Ngu(Intrinsic):
     def init_model(self, key: PRNGKeyArray) -> NguModel:
         c, keys = self.config, jax.random.split(key, 3)
         return NguModel(
-            embedding=MLP(keys[0], (self.seen_size, *c.embedding_hidden, c.embedding)),
+            embedding=MLP(keys[0], (self.feature_size, *c.embedding_hidden, c.embedding)),
             inverse=MLP(keys[1], (2 * c.embedding, *c.embedding_hidden, self.task.action_size)),
-            novelty=Novelty(keys[2], (self.seen_size, *c.model_hidden, c.n_feature)),
+            novelty=Novelty(keys[2], (self.feature_size, *c.model_hidden, c.n_feature)),
             errors=RunningStatistics.around(jnp.zeros(1)),
         )
 
-    def see(self, model: NguModel, x: Float[Array, "skill episode time1 seen"], episodes: Episodes) -> NguModel:
+    def observe_episodes(
+        self, model: NguModel, x: Float[Array, "skill episode time1 feature"], episodes: Episodes
+    ) -> NguModel:
         real = episodes.steps()
-        novelty, error = model.novelty.look(x[:, :, 1:], real, self.config.clip)
-        errors = model.errors.faded(self.config.fade).seen(error[..., None], real)
+        novelty, error = model.novelty.observed(x[:, :, 1:], real, self.config.clip)
+        errors = model.errors.faded(self.config.fade).updated(error[..., None], real)
         return NguModel(model.embedding, model.inverse, novelty, errors)
 
     def model_loss(self, model: NguModel, batch: Batch, key: PRNGKeyArray):

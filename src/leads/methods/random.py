@@ -6,27 +6,24 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads.config import limits
+from leads.config.fields import Config, Positive
 from leads.data.episodes import Episodes
 from leads.rollouts.noise import Colour
-from leads.tasks.task import Task
+from leads.tasks.task import StepCost, Task
 
 
 @dataclass(frozen=True)
-class RandomConfig:
-    """What the controls leave to choose."""
+class RandomConfig(Config):
+    """The numbers of the controls."""
 
     noise: Colour = "pink"
-    """Colour of the action noise, while collecting and while evaluating."""
-    scale: float = 0.3
+    """Colour of the noise, in collection and in evaluation."""
+    scale: Positive[float] = 0.3
     """Standard deviation of the noise before squashing: about that of a policy before it has learnt anything."""
-    n_skill: int = 6
+    n_skill: Positive[int] = 6
     """Skills in name only: groups of episodes, so that the same numbers can be counted."""
-    n_episode: int = 64
+    n_episode: Positive[int] = 64
     """Episodes per skill and epoch."""
-
-    def __post_init__(self):
-        limits.above_zero(self, "scale", "n_skill", "n_episode")
 
 
 class RandomState(eqx.Module):
@@ -36,6 +33,8 @@ class RandomState(eqx.Module):
 class Random:
     """a = tanh(scale * noise), whatever the state and the skill."""
 
+    Config = RandomConfig
+    title = "control"
     learns = False
 
     def __init__(self, config: RandomConfig, task: Task):
@@ -53,5 +52,6 @@ class Random:
     def update(self, state: RandomState, episodes: Episodes, key: PRNGKeyArray):
         return state, {}
 
-    def targets(self, state: RandomState) -> None:
-        return None
+    @staticmethod
+    def seconds_per_sample(config: RandomConfig, step_cost: StepCost) -> float:
+        return 3e-6

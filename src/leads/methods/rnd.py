@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from leads.config import limits
+from leads.config.fields import Positive, Share
 from leads.data.episodes import Episodes
 from leads.data.replay import Transitions
 from leads.data.running_statistics import RunningStatistics
@@ -19,19 +19,14 @@ from leads.nn.networks import MLP
 class RndConfig(IntrinsicConfig):
     """The numbers of RND."""
 
-    model_learning_rate: float = 1e-4
-    """Adam's rate for the predictor (published: 1e-4)."""
-    n_feature: int = 512
+    model_learning_rate: Positive[float] = 1e-4
+    """Learning rate of the predictor (published: 1e-4)."""
+    n_feature: Positive[int] = 512
     """Outputs of the random network and of its predictor (published: 512)."""
-    fade: float = 0.9
-    """Share of their weight in the unit of reward that rewards keep per epoch (published: 1, over far longer runs)."""
-    clip: float = 5.0
-    """What both see is whitened and clipped to this (published: 5)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        limits.above_zero(self, "n_feature", "clip")
-        limits.share(self, "fade")
+    fade: Share[float] = 0.9
+    """Decay per epoch of past rewards in the statistics that normalise the reward (published: 1, over far longer runs)."""
+    clip: Positive[float] = 5.0
+    """Inputs are standardised and clipped to this (published: 5)."""
 
 
 class Novelty(eqx.Module):
@@ -39,22 +34,22 @@ class Novelty(eqx.Module):
 
     random: MLP
     predictor: MLP
-    seen: RunningStatistics
-    """Of what the networks see."""
+    statistics: RunningStatistics
+    """Of the networks' inputs."""
 
     def __init__(self, key: PRNGKeyArray, sizes: tuple[int, ...]):
         random_key, predictor_key = jax.random.split(key)
         self.random, self.predictor = MLP(random_key, sizes), MLP(predictor_key, sizes)
-        self.seen = RunningStatistics.around(jnp.zeros(sizes[0]))
+        self.statistics = RunningStatistics.around(jnp.zeros(sizes[0]))
 
-    def look(self, x: Float[Array, "*batch seen"], is_real: Bool[Array, "*batch"], clip: float):
-        """(itself after a look at fresh states, their error)."""
-        after = eqx.tree_at(lambda n: n.seen, self, self.seen.seen(x, is_real))
+    def observed(self, x: Float[Array, "*batch feature"], is_real: Bool[Array, "*batch"], clip: float):
+        """(itself with statistics updated by fresh states, their error)."""
+        after = eqx.tree_at(lambda n: n.statistics, self, self.statistics.updated(x, is_real))
         return after, after.error(x, clip)
 
-    def error(self, x: Float[Array, "*batch seen"], clip: float) -> Float[Array, "*batch"]:
+    def error(self, x: Float[Array, "*batch feature"], clip: float) -> Float[Array, "*batch"]:
         """Mean squared error of the prediction."""
-        x = jax.lax.stop_gradient(self.seen.whitened(x, clip))
+        x = jax.lax.stop_gradient(self.statistics.whitened(x, clip))
         return jnp.mean((self.predictor(x) - jax.lax.stop_gradient(self.random(x))) ** 2, axis=-1)
 
 
@@ -68,24 +63,29 @@ class RndModel(eqx.Module):
 class Rnd(Intrinsic):
     """One policy; n_skill only says how many groups of episodes it collects."""
 
+    Config = RndConfig
+    title = "RND"
+
     @property
     def skill_size(self) -> int:
         return 0
 
     def init_model(self, key: PRNGKeyArray) -> RndModel:
-        sizes = (self.seen_size, *self.config.model_hidden, self.config.n_feature)
+        sizes = (self.feature_size, *self.config.model_hidden, self.config.n_feature)
         return RndModel(Novelty(key, sizes), RunningStatistics.around(jnp.zeros(1)))
 
-    def see(self, model: RndModel, x: Float[Array, "skill episode time1 seen"], episodes: Episodes) -> RndModel:
+    def observe_episodes(
+        self, model: RndModel, x: Float[Array, "skill episode time1 feature"], episodes: Episodes
+    ) -> RndModel:
         real = episodes.steps()
-        novelty, error = model.novelty.look(x[:, :, 1:], real, self.config.clip)
+        novelty, error = model.novelty.observed(x[:, :, 1:], real, self.config.clip)
 
         def discounted(total, r):
             total = self.config.discount * total + r
             return total, total
 
         _, returns = jax.lax.scan(discounted, jnp.zeros(error.shape[:2]), jnp.moveaxis(error, 2, 0))
-        returns = model.returns.faded(self.config.fade).seen(jnp.moveaxis(returns, 0, 2)[..., None], real)
+        returns = model.returns.faded(self.config.fade).updated(jnp.moveaxis(returns, 0, 2)[..., None], real)
         return RndModel(novelty, returns)
 
     def model_loss(self, model: RndModel, batch: Batch, key: PRNGKeyArray):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from leads.config import limits
+from leads.config.fields import Layers, NonNegative, Positive
 from leads.methods.diayn import log_posterior
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
 from leads.nn.networks import MLP
@@ -18,22 +18,16 @@ from leads.nn.networks import MLP
 class SmmConfig(IntrinsicConfig):
     """The numbers of SMM."""
 
-    density_hidden: tuple[int, ...] = (150, 150)
+    density_hidden: Layers = (150, 150)
     """Hidden layers of the density's encoder and decoder (published: 150,150)."""
-    density_code: int = 128
+    density_code: Positive[int] = 128
     """Size of the density's code (published: 128)."""
-    density_beta: float = 0.05
+    density_beta: NonNegative[float] = 0.05
     """Weight of the code's divergence from a Gaussian (published: .5, too much to code features in [-1, 1])."""
     density_weight: float = 1.0
     """Weight of -log rho(s|z) in the reward (derived: 1)."""
     posterior_weight: float = 1.0
     """Weight of log d(z|s) - log p(z) in the reward (derived: 1)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        limits.above_zero(self, "density_code")
-        limits.from_zero(self, "density_beta")
-        limits.sizes(self, "density_hidden")
 
 
 class Density(eqx.Module):
@@ -42,7 +36,9 @@ class Density(eqx.Module):
     encoder: MLP
     decoder: MLP
 
-    def surprise(self, x: Float[Array, "batch seen"], z: Float[Array, "batch skill"], beta: float, key: PRNGKeyArray):
+    def surprise(
+        self, x: Float[Array, "batch feature"], z: Float[Array, "batch skill"], beta: float, key: PRNGKeyArray
+    ):
         """-log rho(s, z) up to a constant: squared errors, summed over dimensions, plus beta times the divergence."""
         both = jnp.concatenate([x, z], axis=-1)
         mean, log_std = jnp.split(self.encoder(both), 2, axis=-1)
@@ -61,15 +57,18 @@ class SmmModel(eqx.Module):
 class Smm(Intrinsic):
     """The target distribution of states is uniform, so that only what was visited counts."""
 
+    Config = SmmConfig
+    title = "SMM"
+
     def init_model(self, key: PRNGKeyArray) -> SmmModel:
         c, keys = self.config, jax.random.split(key, 3)
-        both = self.seen_size + c.n_skill
+        both = self.feature_size + c.n_skill
         return SmmModel(
             density=Density(
                 encoder=MLP(keys[0], (both, *c.density_hidden, 2 * c.density_code)),
                 decoder=MLP(keys[1], (c.density_code, *reversed(c.density_hidden), both)),
             ),
-            discriminator=MLP(keys[2], (self.seen_size, *c.model_hidden, c.n_skill)),
+            discriminator=MLP(keys[2], (self.feature_size, *c.model_hidden, c.n_skill)),
         )
 
     def surprise(self, model: SmmModel, batch: Batch, key: PRNGKeyArray) -> Float[Array, " batch"]:

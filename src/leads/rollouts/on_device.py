@@ -14,24 +14,26 @@ Act = Callable[[Float[Array, "*batch state"], Array, Float[Array, "*batch action
 
 
 def rollout(task: Task, act: Act, n_skill: int, n_episode: int, colour: Colour, key: PRNGKeyArray) -> Episodes:
-    """`n_episode` episodes of every skill from the start; `act(state, skill, noise)` gives actions in [-1, 1]."""
-    assert task.step is not None, "a task without JAX dynamics is rolled out by on_host"
-    step = jax.vmap(jax.vmap(task.step))
+    """`n_episode` episodes of every skill; `act(state, skill, noise)` gives actions in [-1, 1]."""
+    assert task.dynamics is not None, "a task without JAX dynamics is rolled out by on_host"
+    everywhere = lambda function: jax.vmap(jax.vmap(function))
+    step, observe = everywhere(task.dynamics.step), everywhere(task.dynamics.observe)
     batch = (n_skill, n_episode)
     noise = jnp.moveaxis(coloured_noise(key, colour, (*batch, task.horizon, task.action_size)), 2, 0)
     skill = jnp.broadcast_to(jnp.arange(n_skill)[:, None], batch)
-    start = jnp.broadcast_to(jnp.asarray(task.start), (*batch, task.state_size))
+    start = everywhere(task.dynamics.reset)(jax.random.split(jax.random.fold_in(key, 0), batch))
 
     def advance(carry, noise_t):
-        states, alive = carry
-        actions = act(states, skill, noise_t)
-        moved, terminal = step(states, actions)
-        moved = jnp.where(alive[..., None], moved, states)
-        return (moved, alive & ~terminal), (moved, actions, alive)
+        simulator, alive = carry
+        actions = act(observe(simulator), skill, noise_t)
+        moved, terminal = step(simulator, actions)
+        stay = lambda new, old: jnp.where(alive.reshape(*batch, *[1] * (new.ndim - 2)), new, old)
+        moved = jax.tree.map(stay, moved, simulator)
+        return (moved, alive & ~terminal), (observe(moved), actions, alive)
 
     (_, survived), (states, actions, alive) = jax.lax.scan(advance, (start, jnp.ones(batch, bool)), noise)
     return Episodes(
-        states=jnp.concatenate([start[:, :, None], jnp.moveaxis(states, 0, 2)], axis=2),
+        states=jnp.concatenate([observe(start)[:, :, None], jnp.moveaxis(states, 0, 2)], axis=2),
         actions=jnp.moveaxis(actions, 0, 2),
         lengths=jnp.sum(alive, axis=0, dtype=jnp.int32),
         terminated=~survived,

@@ -27,11 +27,12 @@ def rollout(
     environments: Sequence[gymnasium.Env] | None = None,
     threads: int = 1,
 ) -> Episodes:
-    """`n_episode` episodes of every skill from the task's start; `act(state, skill, noise)` gives actions in [-1, 1].
+    """`n_episode` episodes of every skill; `act(state, skill, noise)` gives actions in [-1, 1].
 
     `act` is compiled once for all calls if it is a pytree like `jax.tree_util.Partial(method.act, state)`; a new
-    function is compiled anew. `environments` (n_skill * n_episode, from task.make) are used again by who keeps them.
-    `threads` share them out; simulators that let go of Python while they step then run side by side.
+    function is compiled anew. `environments` (n_skill * n_episode, from task.make) may be reused across calls; without
+    them, new ones are made and closed. They are divided among `threads`, which run side by side where a simulator
+    releases Python's lock while it steps.
     """
     batch, n = (n_skill, n_episode), n_skill * n_episode
     if environments is None:

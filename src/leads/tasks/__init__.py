@@ -1,48 +1,57 @@
-"""The tasks by name."""
+"""The tasks by name. A new one is its own file and one line in TASKS."""
 
-import importlib
-import os
-from ctypes.util import find_library
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import farama_notifications
-
-from leads.config.fields import build
+from leads.config.fields import Config, build
+from leads.config.registry import imported
 from leads.errors import UserError
-from leads.tasks.maze import MAZES, Maze, OnWall, maze_task, read_maze
-from leads.tasks.task import Task
+from leads.tasks.task import StepCost, Task
 
-# Without a screen MuJoCo draws by EGL if that is there, and has to be told before it is first imported.
-if "DISPLAY" not in os.environ:
-    os.environ.setdefault("MUJOCO_GL", "egl" if find_library("EGL") else "disable")
-# Gymnasium-Robotics would print a notice about environments that are not used here.
-farama_notifications.notifications.pop("gymnasium_robotics", None)
-
-ROBOTS = {
-    "fetch-reach": ("fetch", "fetch_reach"),
-    "fetch-slide": ("fetch", "fetch_slide"),
-    "finger": ("finger", "finger_turn"),
-    "hand": ("hand", "hand"),
-    "half-cheetah": ("locomotion", "half_cheetah"),
-    "ant": ("locomotion", "ant"),
-    "humanoid": ("locomotion", "humanoid"),
-}
-"""The module and function of each; simulators are imported when they are needed, which takes seconds."""
-TASKS = (*(f"maze-{name}" for name in MAZES), *ROBOTS)
+OnWall = Literal["terminate", "stop"]
+"""What hitting a wall does to an episode in a maze."""
 
 
 @dataclass(frozen=True)
-class TaskOptions:
-    """What can be chosen of a task; each option belongs to one kind of task."""
+class Entry:
+    """A task of the package; its module is imported when the task is made, which takes seconds for a simulator."""
+
+    module: str
+    make: str
+    """Function that makes the task."""
+    environment: str
+    """Class of the Gymnasium environment `leads/CLASS-v0`."""
+    horizon: int
+    step_cost: StepCost
+    options: tuple[str, ...] = ()
+    """Those of TaskOptions that it takes."""
+
+
+TASKS = {
+    "maze-easy": Entry("maze", "easy", "MazeEasy", 200, "device", ("on_wall",)),
+    "maze-u": Entry("maze", "u", "MazeU", 200, "device", ("on_wall",)),
+    "maze-hard": Entry("maze", "hard", "MazeHard", 200, "device", ("on_wall",)),
+    "fetch-reach": Entry("fetch", "fetch_reach", "FetchReach", 200, "dear"),
+    "fetch-slide": Entry("fetch", "fetch_slide", "FetchSlide", 50, "dear"),
+    "finger": Entry("finger", "finger_turn", "Finger", 50, "cheap"),
+    "hand": Entry("hand", "hand", "Hand", 50, "dear"),
+    "half-cheetah": Entry("locomotion", "half_cheetah", "HalfCheetah", 500, "cheap"),
+    "ant": Entry("locomotion", "ant", "Ant", 200, "cheap"),
+    "humanoid": Entry("locomotion", "humanoid", "Humanoid", 200, "cheap"),
+}
+
+
+@dataclass(frozen=True)
+class TaskOptions(Config):
+    """Options of tasks; each belongs to one kind of task."""
 
     on_wall: OnWall | None = None
-    """Mazes: what hitting a wall does to the episode, terminate (default) or stop (the agent stays, it goes on)."""
+    """Mazes: what hitting a wall does: terminate ends the episode (default), stop leaves the agent where it is."""
     maze: dict[str, Any] | None = None
     """maze:FILE.json: the maze itself, so that a run does not depend on the file it came from."""
     features: tuple[int, ...] | None = None
-    """gym:ID: entries of the observation that count, one to three, like 0,1 (default: all, if they are so few)."""
+    """gym:ID: indices of the observation's entries that count, one to three, like 0,1 (default: all, if so few)."""
     low: tuple[float, ...] | None = None
     """gym:ID: lower corner of the box in which coverage is counted (default: the observation space's bounds)."""
     high: tuple[float, ...] | None = None
@@ -52,38 +61,53 @@ class TaskOptions:
 
 
 def make_task(name: str, **options: Any) -> Task:
-    """The task called `name`: one of TASKS, `maze:FILE.json` for a maze of one's own, or `gym:ID`; see TaskOptions."""
+    """The task called `name`: one of TASKS, `maze:FILE.json`, `gym:ID` or `MODULE:NAME`; see TaskOptions."""
     options = complete_options(name, options)
+    if name in TASKS:
+        entry = TASKS[name]
+        make = imported("task", f"leads.tasks.{entry.module}:{entry.make}")
+        return make(name=name, horizon=entry.horizon, step_cost=entry.step_cost, **options)
+    if name.startswith("maze:"):
+        return imported("task", "leads.tasks.maze:own_maze")(name=name, **options)
     if name.startswith("gym:"):
-        from leads.tasks.gymnasium import gymnasium_task
+        return imported("task", "leads.tasks.gymnasium:gymnasium_task")(name.removeprefix("gym:"), name, **options)
+    return _outside(name)
 
-        return gymnasium_task(name.removeprefix("gym:"), name, **options)
-    if name in ROBOTS:
-        module, function = ROBOTS[name]
-        return getattr(importlib.import_module(f"leads.tasks.{module}"), function)()
-    try:
-        maze = Maze(**options["maze"]) if "maze" in options else MAZES[name.removeprefix("maze-")]
-    except TypeError as error:
-        raise UserError(f"maze: {options['maze']} is not a maze with start and walls") from error
-    return maze_task(maze, name, options["on_wall"])
+
+def _outside(name: str) -> Task:
+    """What MODULE:NAME says: a task, or a function that makes one."""
+    found = imported("task", name)
+    task = found if isinstance(found, Task) else found() if callable(found) else None
+    if not isinstance(task, Task):
+        raise UserError(f"task: {name} is neither a Task nor a function that makes one")
+    return task
+
+
+def step_cost(name: str) -> StepCost | None:
+    """What a step costs, if that is known before the task is made."""
+    if name.startswith("maze:"):
+        return "device"
+    return TASKS[name].step_cost if name in TASKS else None
 
 
 def complete_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """`options` checked, with all that making the task again depends on."""
     given = {option: value for option, value in asdict(build(TaskOptions, options)).items() if value is not None}
-    if name in ROBOTS:
-        allowed = set()
-    elif name.startswith("gym:"):
-        allowed = {"features", "low", "high", "horizon"}
-    elif name.startswith("maze:"):
-        allowed = {"on_wall", "maze"}
-    elif name in TASKS:
-        allowed = {"on_wall"}
-    else:
-        raise UserError(f"task: {name!r} is unknown; allowed are {', '.join(TASKS)}, maze:FILE.json and gym:ID")
+    allowed = _allowed(name)
     for option in given:
         if option not in allowed:
             raise UserError(f"{option}: is not an option of {name}")
     if name.startswith("maze:") and "maze" not in given:
-        given["maze"] = asdict(read_maze(Path(name.removeprefix("maze:"))))
+        given["maze"] = asdict(imported("task", "leads.tasks.maze:read_maze")(Path(name.removeprefix("maze:"))))
     return ({"on_wall": "terminate"} if "on_wall" in allowed else {}) | given
+
+
+def _allowed(name: str) -> tuple[str, ...]:
+    """The options of a kind of task."""
+    if name in TASKS:
+        return TASKS[name].options
+    kind, colon, _ = name.partition(":")
+    if not colon:
+        others = "maze:FILE.json, gym:ID and MODULE:NAME"
+        raise UserError(f"task: {name!r} is unknown; allowed are {', '.join(TASKS)}, {others}")
+    return {"gym": ("features", "low", "high", "horizon"), "maze": ("on_wall", "maze")}.get(kind, ())

@@ -105,13 +105,11 @@ def _original(packaged: Any) -> Any:
     return packaged()
 
 
-def fetch_reach() -> Task:
+def fetch_reach(**how: Any) -> Task:
     """Where the gripper can be, in metres."""
     return Task(
-        name="fetch-reach",
         start=FetchReach().reset()[0],
         action_size=4,
-        horizon=200,
         budget=200_000,
         features=lambda s: s[..., 0:3],
         low=np.array([0.2, -0.3, 0.0]),
@@ -119,20 +117,20 @@ def fetch_reach() -> Task:
         feature_names=("gripper x", "gripper y", "gripper z"),
         make=FetchReach,
         fine_bins=20,
+        **how,
     )
 
 
-def fetch_slide() -> Task:
+def fetch_slide(**how: Any) -> Task:
     """Where the puck can be on the table and beside it, in metres."""
     return Task(
-        name="fetch-slide",
         start=FetchSlide().reset()[0],
         action_size=4,
-        horizon=50,
         budget=100_000,
         features=lambda s: s[..., 3:5],
         low=np.array([0.5, 0.1]),
         high=np.array([1.9, 1.4]),
         feature_names=("puck x", "puck y"),
         make=FetchSlide,
+        **how,
     )

@@ -5,6 +5,7 @@
 
 from functools import cache
 from math import cos, sin, sqrt
+from typing import Any
 
 import jax.numpy as jnp
 import mujoco
@@ -69,13 +70,11 @@ def _model() -> mujoco.MjModel:
     return model
 
 
-def finger_turn() -> Task:
+def finger_turn(**how: Any) -> Task:
     """Angles of both joints and the hinge."""
     return Task(
-        name="finger",
         start=Finger().reset()[0],
         action_size=2,
-        horizon=50,
         budget=100_000,
         features=lambda s: jnp.concatenate([s[..., 0:2], jnp.arctan2(s[..., 12:13], s[..., 13:14])], -1),
         low=np.array([-1.92, -1.92, -np.pi]),
@@ -83,4 +82,5 @@ def finger_turn() -> Task:
         feature_names=("proximal angle", "distal angle", "hinge angle"),
         make=Finger,
         fine_bins=20,
+        **how,
     )

@@ -11,7 +11,8 @@ from gymnasium.error import ResetNeeded
 from PIL import Image, ImageDraw
 
 from leads.errors import UserError
-from leads.tasks.maze import MAZES, Maze, OnWall, maze_task
+from leads.tasks import OnWall
+from leads.tasks.maze import MAZES, Maze, maze_task
 
 SIZE = 400
 """Width and height of a picture."""
@@ -76,9 +77,9 @@ class MazeEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 @lru_cache(maxsize=64)
 def _compiled_step(maze: Maze, on_wall: OnWall):
     """One compiled step for all environments of a maze."""
-    step = maze_task(maze, "maze", on_wall).step
-    assert step is not None
-    return jax.jit(step)
+    dynamics = maze_task(maze, "maze", on_wall).dynamics
+    assert dynamics is not None
+    return jax.jit(dynamics.step)
 
 
 @lru_cache(maxsize=16)

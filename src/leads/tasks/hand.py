@@ -4,6 +4,7 @@
 # pyright: reportAttributeAccessIssue=false
 
 from functools import cache
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -55,14 +56,12 @@ def _original() -> MujocoHandReachEnv:
     return MujocoHandReachEnv()
 
 
-def hand() -> Task:
+def hand(**how: Any) -> Task:
     """Where the five fingertips are; coverage counts how far two fingers bend and how far the thumb comes over."""
     palm = _original().palm_xpos
     return Task(
-        name="hand",
         start=Hand().reset()[0],
         action_size=20,
-        horizon=50,
         budget=100_000,
         features=lambda s: s[..., 48:63],
         low=np.tile(palm - REACH, 5),
@@ -71,4 +70,5 @@ def hand() -> Task:
         counted=tuple(3 * finger + axis for finger, axis in COUNTED),
         make=Hand,
         fine_bins=20,
+        **how,
     )

@@ -66,41 +66,39 @@ def _original(name: str) -> Any:
     return gymnasium.make(name).unwrapped
 
 
-def half_cheetah() -> Task:
+def half_cheetah(**how: Any) -> Task:
     """Where the torso is along the track and above it, in metres: the paper's failure case."""
     return Task(
-        name="half-cheetah",
         start=HalfCheetah().reset()[0],
         action_size=6,
-        horizon=500,
         budget=1_000_000,
         features=lambda s: s[..., 0:2] + np.asarray([0, STANDING], np.float32),
         low=np.array([-10.0, 0.0]),
         high=np.array([10.0, 2.0]),
         feature_names=("torso x", "torso z"),
         make=HalfCheetah,
+        **how,
     )
 
 
-def _plane(name: str, body: type[Walker], action_size: int) -> Task:
+def _plane(body: type[Walker], action_size: int, **how: Any) -> Task:
     """Where the torso is on the floor, in metres."""
     return Task(
-        name=name,
         start=body().reset()[0],
         action_size=action_size,
-        horizon=200,
         budget=1_000_000,
         features=lambda s: s[..., 0:2],
         low=np.array([-10.0, -10.0]),
         high=np.array([10.0, 10.0]),
         feature_names=("torso x", "torso y"),
         make=body,
+        **how,
     )
 
 
-def ant() -> Task:
-    return _plane("ant", Ant, 8)
+def ant(**how: Any) -> Task:
+    return _plane(Ant, 8, **how)
 
 
-def humanoid() -> Task:
-    return _plane("humanoid", Humanoid, 17)
+def humanoid(**how: Any) -> Task:
+    return _plane(Humanoid, 17, **how)

@@ -1,18 +1,20 @@
 """Mazes: a point with a velocity among wall segments in the square [-1, 1]^2 (the paper's Easy, U and Hard)."""
 
+import dataclasses
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as shorten
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from leads.errors import UserError
-from leads.tasks.task import Task
+from leads.tasks import OnWall
+from leads.tasks.task import Dynamics, StepCost, Task
 
 STEP = 0.05
 """Distance of one step at velocity 1."""
@@ -20,8 +22,6 @@ HORIZON = 200
 SKIN = 1e-5
 """Half the thickness of a wall: no way comes nearer, so that rounding (about 1e-7) never lets one through."""
 BORDER = ((-1, -1, 1, -1), (1, -1, 1, 1), (1, 1, -1, 1), (-1, 1, -1, -1))
-
-OnWall = Literal["terminate", "stop"]
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ def move(
     return jnp.where(hit, s, there), hit
 
 
-def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate") -> Task:
+def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate", horizon: int = HORIZON) -> Task:
     """The maze as a task; hitting a wall leaves the agent where it was and ends the episode, or not (`stop`)."""
     if on_wall not in get_args(OnWall):
         raise UserError(f"on_wall: {on_wall!r} is unknown; allowed are {', '.join(get_args(OnWall))}")
-    walls = maze.segments().astype(np.float32)
+    walls, start = maze.segments().astype(np.float32), np.asarray(maze.start, np.float32)
 
     def step(s: Float[Array, "2"], a: Float[Array, "2"]) -> tuple[Float[Array, "2"], Bool[Array, ""]]:
         there, hit = move(s, a, walls)
@@ -159,23 +159,48 @@ def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate") -> Task:
 
         from leads.tasks.gymnasium_maze import MazeEnv
 
-        return TimeLimit(MazeEnv(maze, on_wall=on_wall, render_mode=render_mode), HORIZON)
+        return TimeLimit(MazeEnv(maze, on_wall=on_wall, render_mode=render_mode), horizon)
 
     return Task(
         name=name,
-        start=np.asarray(maze.start, np.float32),
+        start=start,
         action_size=2,
-        horizon=HORIZON,
+        horizon=horizon,
         budget=1_000_000,
         features=lambda s: s,
         low=np.asarray([-1.0, -1.0]),
         high=np.asarray([1.0, 1.0]),
         make=make,
-        step=step,
+        step_cost="device",
+        dynamics=Dynamics(reset=lambda key: jnp.asarray(start), step=step, observe=lambda s: s),
         walls=maze.segments(),
         one_scale=True,
         feature_names=("x", "y"),
     )
+
+
+def easy(**how: Any) -> Task:
+    return _named("easy", **how)
+
+
+def u(**how: Any) -> Task:
+    return _named("u", **how)
+
+
+def hard(**how: Any) -> Task:
+    return _named("hard", **how)
+
+
+def _named(maze: str, name: str, horizon: int, step_cost: StepCost, on_wall: OnWall) -> Task:
+    return dataclasses.replace(maze_task(MAZES[maze], name, on_wall, horizon), step_cost=step_cost)
+
+
+def own_maze(name: str, maze: dict[str, Any], on_wall: OnWall) -> Task:
+    """A user's maze, as its file has it."""
+    try:
+        return maze_task(Maze(**maze), name, on_wall)
+    except TypeError as error:
+        raise UserError(f"maze: {maze} is not a maze with start and walls") from error
 
 
 def read_maze(path: Path) -> Maze:

@@ -1,31 +1,30 @@
 """Makes the tasks known to Gymnasium: gymnasium.make("leads/MazeHard-v0"), gymnasium.make("leads/FetchSlide-v0")."""
 
+import os
+from ctypes.util import find_library
+
+import farama_notifications
 import gymnasium
 
-from leads.tasks.maze import HORIZON, MAZES
-
-ROBOTS = {
-    "FetchReach": ("fetch", 200),
-    "FetchSlide": ("fetch", 50),
-    "Finger": ("finger", 50),
-    "Hand": ("hand", 50),
-    "HalfCheetah": ("locomotion", 500),
-    "Ant": ("locomotion", 200),
-    "Humanoid": ("locomotion", 200),
-}
-"""The module and the horizon of each class; the module is imported when one is made."""
+from leads.tasks import TASKS
 
 
 def register() -> None:
     """Registers all; a second time does nothing."""
-    maze = "leads.tasks.gymnasium_maze:MazeEnv"
-    _register("leads/Maze-v0", maze, HORIZON)
-    for name in MAZES:
-        _register(f"leads/Maze{name.capitalize()}-v0", maze, HORIZON, maze=name)
-    for name, (module, horizon) in ROBOTS.items():
-        _register(f"leads/{name}-v0", f"leads.tasks.{module}:{name}", horizon)
+    # Without a screen MuJoCo draws by EGL if that is there, and has to be told before it is first imported.
+    if "DISPLAY" not in os.environ:
+        os.environ.setdefault("MUJOCO_GL", "egl" if find_library("EGL") else "disable")
+    # Gymnasium-Robotics would print a notice about environments that are not used here.
+    farama_notifications.notifications.pop("gymnasium_robotics", None)
+    _register("Maze", "gymnasium_maze:MazeEnv", TASKS["maze-hard"].horizon)
+    for name, entry in TASKS.items():
+        if entry.module == "maze":
+            _register(entry.environment, "gymnasium_maze:MazeEnv", entry.horizon, maze=name.removeprefix("maze-"))
+        else:
+            _register(entry.environment, f"{entry.module}:{entry.environment}", entry.horizon)
 
 
-def _register(identifier: str, entry_point: str, horizon: int, **options: str) -> None:
+def _register(name: str, entry_point: str, horizon: int, **options: str) -> None:
+    identifier = f"leads/{name}-v0"
     if identifier not in gymnasium.registry:
-        gymnasium.register(identifier, entry_point, max_episode_steps=horizon, kwargs=options)
+        gymnasium.register(identifier, f"leads.tasks.{entry_point}", max_episode_steps=horizon, kwargs=options)

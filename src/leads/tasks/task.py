@@ -1,60 +1,97 @@
-"""What is explored: dynamics, a fixed start, the features that count and the grid they are counted on."""
+"""What is explored: dynamics, a start, the features that count and the grid they are counted on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-import gymnasium
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+if TYPE_CHECKING:
+    import gymnasium
+
+StepCost = Literal["device", "cheap", "dear"]
+"""What a step costs: a JAX function, a simulator of microseconds, or one of a millisecond (Fetch, Hand)."""
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """A task as JAX functions of one episode; the simulator's state may be more, or other, than what is observed."""
+
+    reset: Callable[[PRNGKeyArray], Any]
+    """key -> simulator's first state."""
+    step: Callable[[Any, Float[Array, " action"]], tuple[Any, Bool[Array, ""]]]
+    """(simulator's state, action) -> (simulator's state, terminal)."""
+    observe: Callable[[Any], Float[Array, " state"]]
+    """Simulator's state -> the state that skills and coverage see."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task with box states and actions in [-1, 1]; every episode begins in the same state."""
+    """A task with box states and actions in [-1, 1]."""
 
     name: str
     start: np.ndarray
-    """The fixed state s0."""
+    """s0, the state in which every episode begins, or a typical one where starts are random."""
     action_size: int
     horizon: int
-    """Steps of an episode, at most."""
+    """Largest number of steps of an episode."""
     budget: int
-    """Samples of a run, if none are given: those of the published study where there is one."""
+    """Samples of a run by default: those of the published study where there is one."""
     features: Callable[[Float[Array, "*batch state"]], Float[Array, "*batch feature"]]
     """What coverage looks at, from states."""
     low: np.ndarray
     """Lower corner of the coverage grid."""
     high: np.ndarray
     """Upper corner of the coverage grid."""
-    make: Callable[..., gymnasium.Env]
+    make: "Callable[..., gymnasium.Env]"
     """The task as a Gymnasium environment; takes Gymnasium's `render_mode`."""
-    step: Callable[[Float[Array, " state"], Float[Array, " action"]], tuple[Array, Bool[Array, ""]]] | None = None
-    """(state, action) -> (state, terminal) as a JAX function; tasks without one are stepped on the host."""
+    step_cost: StepCost = "cheap"
+    """Decides how often skills are evaluated and which default settings apply."""
+    dynamics: Dynamics | None = None
+    """The task as JAX functions; a task without them is stepped on the host."""
+    unit: np.ndarray | None = None
+    """Length of each feature that networks see as 1; by default half the box."""
     walls: np.ndarray | None = None
     """Segments (x1, y1, x2, y2) to draw, for mazes."""
     one_scale: bool = False
-    """Whether all entries of a state are of about the size of 1; if not, networks see them scaled."""
+    """Whether all entries of a state are about as large as 1; if not, networks see them standardised."""
     feature_names: tuple[str, ...] = ()
     """What the features are, for figures."""
     counted: tuple[int, ...] | None = None
-    """Which features the grids divide, if not all."""
+    """Indices of the features that the grids divide; by default all."""
     note: str | None = None
-    """What a user should know of it before training."""
+    """What a user should know before training."""
     bins: int = 10
-    """Cells a dimension of the coverage grid."""
+    """Cells per dimension of the coverage grid."""
     fine_bins: int = 50
-    """Cells a dimension of the fine grid."""
+    """Cells per dimension of the fine grid."""
 
     @property
     def state_size(self) -> int:
         return len(self.start)
 
     @property
+    def feature_size(self) -> int:
+        return len(self.low)
+
+    @property
     def grid_axes(self) -> tuple[int, ...]:
         """The features that the grids divide."""
-        return tuple(range(len(self.low))) if self.counted is None else self.counted
+        return tuple(range(self.feature_size)) if self.counted is None else self.counted
 
-    def scaled_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
+    def network_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
+        """Features as networks see them: centred on the box and divided by `unit`."""
+        return self._centred(states, self._half_box if self.unit is None else self.unit)
+
+    def boxed_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """Features with the box from low to high scaled to [-1, 1]."""
-        centre, half = (self.high + self.low) / 2, (self.high - self.low) / 2
-        return (self.features(states) - centre.astype(np.float32)) / half.astype(np.float32)
+        return self._centred(states, self._half_box)
+
+    @property
+    def _half_box(self) -> np.ndarray:
+        return (self.high - self.low) / 2
+
+    def _centred(self, states: Float[Array, "*batch state"], unit: np.ndarray) -> Float[Array, "*batch feature"]:
+        centre = (self.high + self.low) / 2
+        return (self.features(states) - centre.astype(np.float32)) / unit.astype(np.float32)

@@ -8,104 +8,40 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from leads.config.fields import build
 from leads.errors import UserError
-from leads.methods import config_class, make_method, settings
-from leads.methods.method import Method
-from leads.tasks import TaskOptions, complete_options, make_task
-from leads.tasks.task import Task
 from leads.training import checkpoint
+from leads.training.run_config import RunConfig
 
-FORMAT = 3
+FORMAT = 4
 """Version of the run directory's layout."""
 EVERY_EPOCH = ("metrics.jsonl", "timing.jsonl")
-"""Files that grow by a line with every epoch."""
+"""Files with one line per epoch."""
 LOGS = (*EVERY_EPOCH, "skills.jsonl")
 """Files that grow with the epochs."""
 FILM = ("csv", "gif", "mp4")
 """What `leads skills` makes of a run: figures/skills*."""
-MOST_SAMPLES = 2_000_000_000
-"""Samples are counted in 32 bits."""
+OTHER_FORMAT = "it was written by another version of leads; use that version, or train again (docs/migration.md)"
 VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco")
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """What a run is: enough to do it again."""
-
-    task: str
-    options: dict[str, Any]
-    """Of the task: what making it again depends on."""
-    method: str
-    seed: int
-    samples: int
-    fields: dict[str, Any]
-    """The method's config."""
-    own_task: bool = False
-    """Whether the task was handed over in Python, so that only who has it can go on with it."""
-
-    @property
-    def task_in_paths(self) -> str:
-        """The task's name as part of a file's."""
-        return self.task.split(":")[-1].replace("/", "-").removesuffix(".json")
-
-    def make_task(self, own: Task | None = None) -> Task:
-        if not self.own_task:
-            return make_task(self.task, **self.options)
-        if own is None:
-            raise UserError(f"task: {self.task} was made in Python; go on there, and give it again as task=")
-        return own
-
-    def make_method(self, task: Task) -> Method:
-        return make_method(self.method, build(config_class(self.method), self.fields), task)
-
-
-def run_config(
-    task: str | Task, method: str, seed: int, samples: int | None, fields: dict[str, Any]
-) -> tuple[RunConfig, Task]:
-    """Checks what a user asked for and completes it; `fields` are options of the task and of the method."""
-    options = {name: value for name, value in fields.items() if name in get_type_hints(TaskOptions)}
-    fields = {name: value for name, value in fields.items() if name not in options}
-    name = task if isinstance(task, str) else task.name
-    build(config_class(method), fields)  # before the task, which can take seconds to make
-    if isinstance(task, str):
-        options = complete_options(task, options)
-        made = make_task(task, **options)
-    elif options:
-        raise UserError(f"{min(options)}: is chosen where the task is made, not here")
-    else:
-        made = task
-    config = build(config_class(method), settings(method, made) | fields)
-    if samples is not None:
-        check_samples(samples)
-    if not 0 <= seed < 2**32:
-        raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
-    budget = made.budget if samples is None else samples
-    return RunConfig(name, options, method, seed, budget, asdict(config), made is task), made
-
-
-def check_samples(samples: int) -> None:
-    if not 0 < samples <= MOST_SAMPLES:
-        raise UserError(f"samples: {samples} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
 
 
 class Run:
     """A run directory on disk."""
 
-    def __init__(self, directory: Path):
-        self.directory = directory
+    def __init__(self, directory: Path, method: Any = None):
+        """`method` is one that was handed over in Python and cannot be imported again."""
+        self.directory, self.method = directory, method
         self.checkpoints = directory / "checkpoints"
         self.figures = directory / "figures"
 
     @classmethod
-    def create(cls, directory: Path, config: RunConfig) -> "Run":
+    def create(cls, directory: Path, config: RunConfig, method: Any = None) -> "Run":
         """A new run; a directory that holds anything already is left alone."""
-        run = cls(directory)
+        run = cls(directory, method)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             run.refuse_if_used()
@@ -125,41 +61,31 @@ class Run:
             raise UserError(f"out: {self.directory} is not empty; choose another{go_on}")
 
     @classmethod
-    def open(cls, directory: Path) -> "Run":
+    def open(cls, directory: Path, method: Any = None) -> "Run":
         if not (directory / "config.json").is_file():
             raise UserError(f"{directory} is not a run directory: it has no config.json")
-        return cls(directory)
+        return cls(directory, method)
 
+    @cached_property
     def config(self) -> RunConfig:
+        """Read and checked once; raises a UserError if it cannot be used."""
         path = self.directory / "config.json"
         try:
             data = json.loads(path.read_text())
-            if data.pop("format") != FORMAT:
-                raise UserError("it was written by another version of leads")
-            data.pop("versions")
-            config = build(RunConfig, data)
-            build(config_class(config.method), config.fields)
-            return config
+            if data["format"] != FORMAT:
+                raise UserError(OTHER_FORMAT)
+            return RunConfig.of_json(data, self.method)
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UserError) as error:
             raise UserError(f"{path} cannot be used: {error}") from error
-
-    def longer_config(self, samples: int | None) -> RunConfig:
-        """The config with a larger budget of samples, or as it is."""
-        config = self.config()
-        if samples is None:
-            return config
-        check_samples(samples)
-        if samples < config.samples:
-            raise UserError(f"samples: {samples} is not allowed; the run in {self.directory} has {config.samples}")
-        return replace(config, samples=samples)
 
     @property
     def is_finished(self) -> bool:
         return (self.directory / "summary.json").exists()
 
     def _write_config(self, config: RunConfig) -> None:
-        data = {"format": FORMAT, **asdict(config), "versions": versions()}
+        data = {"format": FORMAT, **config.to_json(), "versions": versions()}
         checkpoint.write_whole(self.directory / "config.json", (json.dumps(data, indent=2) + "\n").encode())
+        self.__dict__["config"] = config
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -195,7 +121,7 @@ class Run:
             if [line["epoch"] for line in logs[name]] != list(range(1, epoch + 1)):
                 raise UserError(f"{self.directory / name} is damaged: it lacks some of the epochs 1 to {epoch}")
         self.forget_end()
-        if config != self.config():
+        if config != self.config:
             self._write_config(config)
         for later in checkpoint.epochs(self.checkpoints):
             if later > epoch:
@@ -231,7 +157,7 @@ class Run:
         return lines
 
     def metrics(self) -> list[dict[str, Any]]:
-        """A line an epoch; the same for every run of one config, however often it was interrupted."""
+        """One line per epoch; the same for every run of one config, however often it was interrupted."""
         return self.read_lines("metrics.jsonl")
 
     def summary(self) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _level(samples: int) -> int:
 def boxed(task: Task, states: Float[Array, "*n state"] | np.ndarray) -> Float[np.ndarray, "*n feature"]:
     """Counted features of states, with the grid's box scaled to [0, 1]; numbers so small need no more bits."""
     counted = list(task.grid_axes)
-    scaled = (task.scaled_features(jnp.asarray(states)) + 1) / 2
+    scaled = (task.boxed_features(jnp.asarray(states)) + 1) / 2
     return np.clip(np.asarray(scaled)[..., counted], -100, 100).astype(np.float16)
 
 

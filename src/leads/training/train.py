@@ -1,9 +1,8 @@
 """The training loop: collect, update, evaluate, write it down."""
 
-import resource
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,24 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from leads.compilation import keep_compiled_programs
-from leads.data.episodes import Episodes
 from leads.errors import UserError
-from leads.methods.method import Method
-from leads.rollouts import on_device, on_host
-from leads.rollouts.noise import Colour
+from leads.methods.method import Method, targets_of
+from leads.rollouts import rollout
 from leads.tasks.task import Task
-from leads.training import checkpoint, evaluation
-from leads.training.run import Run, RunConfig, plain, run_config
+from leads.training import checkpoint, grid, metrics
+from leads.training.metrics import Metric
+from leads.training.run import Run, plain
+from leads.training.run_config import RunConfig, run_config
 from leads.training.snapshots import Album
+from leads.training.timing import Clock
 
 Report = Callable[[dict[str, Any]], None]
-"""Told of the start, {run, epoch, note}, and of every epoch: metrics, budget, samples_per_second and seconds_left."""
+"""Called once at the start with {run, epoch, note}, and after every epoch with a dict of metrics, budget and speed."""
 
+EVALUATION_EPISODES = 20
+"""Fresh episodes per skill from which the metrics of skills are computed."""
 HOST_EVALUATION = 2
-"""Steps of training for each of evaluation on the host, where fresh steps cost as much as those for learning."""
-
-Rollout = Callable[[Any, PRNGKeyArray], Episodes]
-"""(method's state, key) -> Episodes of all skills."""
+"""Training steps per evaluation step on the host, where a fresh step costs as much as one to learn from."""
 
 
 class TrainState(eqx.Module):
@@ -45,26 +44,37 @@ class TrainState(eqx.Module):
 
 def train(
     task: str | Task = "maze-hard",
-    method: str = "leads",
+    method: Any = "leads",
     seed: int = 0,
     samples: int | None = None,
     out: str | Path | None = None,
     checkpoint_every: int = 10,
     threads: int = 1,
     report: Report = lambda metrics: None,
-    **fields: Any,
+    metrics: Iterable[Metric | str] = (),
+    **options: Any,
 ) -> Path:
-    """Teaches skills on a task, named or made in Python, and returns the run directory.
+    """Teaches skills on a task and returns the run directory.
 
-    `fields` are options of the task and fields of the method's config. `threads` step simulators, and change nothing
-    but the speed.
+    Args:
+        task: A name, `maze:FILE.json`, `gym:ID`, `MODULE:NAME`, or a Task made in Python.
+        method: A name, `MODULE:NAME`, or a class that fulfils `Method`.
+        seed: Decides everything random.
+        samples: Environment steps; by default the task's budget.
+        out: New run directory; by default one under runs/.
+        checkpoint_every: Epochs between checkpoints.
+        threads: Threads that step simulators; they change nothing but the speed.
+        report: Called once at the start and after every epoch with a dict of metrics.
+        metrics: Metrics of your own, or their `MODULE:NAME`.
+        **options: Options of the task and of the method.
     """
-    config, made = run_config(task, method, seed, samples, fields)
+    config, made = run_config(task, method, seed, samples, options, metrics)
     _check(checkpoint_every, threads)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    default = Path("runs") / f"{config.task_in_paths}-{method}-seed{seed}-{stamp}"
-    directory = default if out is None else Path(out)
-    return _continue(Run.create(directory, config), config, made, checkpoint_every, threads, report)
+    default = Path("runs") / f"{config.task_in_paths}-{config.method_in_paths}-seed{seed}-{stamp}"
+    own = None if isinstance(method, str) else method
+    run = Run.create(default if out is None else Path(out), config, own)
+    return _continue(run, config, made, checkpoint_every, threads, report)
 
 
 def resume(
@@ -74,15 +84,19 @@ def resume(
     threads: int = 1,
     report: Report = lambda metrics: None,
     task: Task | None = None,
+    method: Any = None,
+    metrics: Iterable[Metric] = (),
 ) -> Path:
     """Continues an interrupted run to the same end that it would have had without the interruption.
 
     Given more `samples` than the run has, it goes on to those as if it had been begun with them.
-    A `task` that was made in Python has to be given again.
+    A `task`, a `method` or `metrics` that exist only in Python have to be given again.
     """
     _check(checkpoint_every, threads)
-    run = Run.open(Path(directory))
-    config = run.longer_config(samples)
+    run = Run.open(Path(directory), method)
+    config = run.config.longer(samples)
+    given = {metric.name: metric for metric in metrics}
+    config = replace(config, metrics=tuple(given.get(metric.name, metric) for metric in config.metrics))
     return _continue(run, config, config.make_task(task), checkpoint_every, threads, report)
 
 
@@ -95,15 +109,17 @@ def _check(checkpoint_every: int, threads: int) -> None:
 def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, threads: int, report: Report) -> Path:
     """Trains to the end of `config`, which may be further than that of the run so far."""
     keep_compiled_programs()
-    method = config.make_method(task)
-    with run.lock():
-        if run.is_finished and config == run.config():
+    method = config.make_method(task, run.method)
+    with run.lock(), ExitStack() as opened:
+        if run.is_finished and config == run.config:
             return run.directory
         key = jax.random.key(config.seed)
         epoch, state = run.restore(initial_state(task, method, key))
         run.rewind(epoch, config)
         report({"run": str(run.directory), "epoch": epoch, "note": task.note})
-        collect, update, evaluate = phases(task, method, threads)
+        collect = opened.enter_context(rollout.collection(task, method, threads))
+        fresh = opened.enter_context(rollout.evaluation(task, method, EVALUATION_EPISODES, threads=threads))
+        update, evaluate = phases(task, method, config.metrics)
         due = evaluations(task, method, config.samples)
         clock, album = Clock(run, config.samples, int(state.samples)), Album(run, task, config.samples)
         while state.samples < config.samples:
@@ -111,12 +127,12 @@ def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, th
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
             episodes, before = collect(state.method, keys[0]), state.samples
             state, learning = update(state, episodes, keys[1])
-            metrics, shown = evaluate(state, keys[2] if due(int(before), int(state.samples)) else None)
-            numbers = {k: plain(v) for k, v in (metrics | learning).items()}
+            shown = fresh(state.method, keys[2]) if due(int(before), int(state.samples)) else None
+            numbers = {k: plain(v) for k, v in (evaluate(state, shown) | learning).items()}
             line = {"epoch": epoch, "samples": int(state.samples)} | numbers
             run.append("metrics.jsonl", line)
             if shown is not None:
-                album.add(epoch, int(state.samples), shown, method.targets(state.method))
+                album.add(epoch, int(state.samples), shown, targets_of(method, state.method))
             timing = clock.tick(epoch, int(state.samples))
             if epoch % checkpoint_every == 0 or state.samples >= config.samples:
                 checkpoint.save(run.checkpoints, epoch, state)
@@ -130,118 +146,55 @@ def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int],
 
     On the host, where episodes are dear, not every epoch does, and of what learns nothing only the last.
     """
-    if task.step is not None:
+    if task.step_cost == "device":
         return lambda before, samples: True
     if not method.learns:
         return lambda before, samples: samples >= budget
-    every = HOST_EVALUATION * method.config.n_skill * evaluation.EVALUATION_EPISODES * task.horizon
+    every = HOST_EVALUATION * method.config.n_skill * EVALUATION_EPISODES * task.horizon
     return lambda before, samples: samples >= budget or samples // every > before // every
 
 
-def initial_state(task: Task, method: Method, key) -> TrainState:
+def initial_state(task: Task, method: Method, key: PRNGKeyArray) -> TrainState:
     """The state before the first epoch."""
     return TrainState(
         method=method.init(jax.random.fold_in(key, 0)),
-        visited=jnp.zeros(evaluation.n_cells(task, task.bins), bool),
-        visited_fine=jnp.zeros(evaluation.n_cells(task, task.fine_bins), bool),
+        visited=jnp.zeros(grid.n_cells(task, task.bins), bool),
+        visited_fine=jnp.zeros(grid.n_cells(task, task.fine_bins), bool),
         samples=jnp.int32(0),
     )
 
 
-def phases(task: Task, method: Method, threads: int = 1):
-    """(collect, update, evaluate) of one epoch, compiled.
+def phases(task: Task, method: Method, extra: Iterable[Metric] = ()):
+    """(update, evaluate) of one epoch, compiled.
 
-    Evaluation gives metrics and the fresh episodes they are from; without a key only what needs none is known.
+    `update(state, episodes, key)` gives (state, metrics of learning); `evaluate(state, fresh episodes or None)` gives
+    the registry's metrics.
     """
 
     @jax.jit
     def update(state: TrainState, episodes, key):
-        learnt, metrics = method.update(state.method, episodes, key)
+        learnt, learning = method.update(state.method, episodes, key)
         return TrainState(
             method=learnt,
-            visited=evaluation.visit(task, episodes, state.visited, task.bins),
-            visited_fine=evaluation.visit(task, episodes, state.visited_fine, task.fine_bins),
+            visited=grid.visit(task, episodes, state.visited, task.bins),
+            visited_fine=grid.visit(task, episodes, state.visited_fine, task.fine_bins),
             samples=state.samples + episodes.samples(),
-        ), metrics | {"episode_length": jnp.mean(episodes.lengths)}
-
-    fresh = evaluation_rollout(task, method, evaluation.EVALUATION_EPISODES, threads=threads)
+        ), learning | {"episode_length": jnp.mean(episodes.lengths)}
 
     @jax.jit
-    def numbers(state: TrainState, episodes: Episodes | None):
-        return {
-            "coverage": evaluation.percent(state.visited),
-            "coverage_fine": evaluation.percent(state.visited_fine),
-        } | evaluation.evaluate(task, episodes, method.targets(state.method))
+    def evaluate(state: TrainState, episodes):
+        targets = targets_of(method, state.method)
+        return metrics.compute(extra, metrics.Evaluation(task, state.visited, state.visited_fine, episodes, targets))
 
-    def evaluate(state: TrainState, key: PRNGKeyArray | None):
-        episodes = None if key is None else fresh(state.method, key)
-        return numbers(state, episodes), episodes
-
-    c = method.config
-    collect = rolled_out(task, method.explore, c.n_skill, c.n_episode, method.noise, threads)
-    return collect, update, evaluate
-
-
-def evaluation_rollout(
-    task: Task, method: Method, n_episode: int, noise: Colour | None = None, threads: int = 1
-) -> Rollout:
-    """Episodes of the learnt skills as they are evaluated, or with noise of another colour."""
-    return rolled_out(task, method.act, method.config.n_skill, n_episode, noise or method.evaluation_noise, threads)
-
-
-def rolled_out(
-    task: Task, act: Callable[..., Array], n_skill: int, n_episode: int, colour: Colour, threads: int
-) -> Rollout:
-    """Rolls out `act(method's state, states, skill, noise)` of all skills."""
-    size = n_skill, n_episode
-    of = lambda state: jax.tree_util.Partial(act, state)
-    if task.step is not None:
-        return jax.jit(lambda state, key: on_device.rollout(task, of(state), *size, colour, key))
-    environments = [task.make() for _ in range(n_skill * n_episode)]
-    return lambda state, key: on_host.rollout(task, of(state), *size, colour, key, environments, threads)
-
-
-class Clock:
-    """Time and memory spent, written to timing.jsonl and summed over interruptions."""
-
-    def __init__(self, run: Run, budget: int, samples: int):
-        self.run, self.budget, self.first_samples = run, budget, samples
-        before = run.read_lines("timing.jsonl")
-        self.before = before[-1] if before else {"cpu_seconds": 0.0, "wall_seconds": 0.0}
-        self.cpu, self.wall = time.process_time(), time.monotonic()
-        self.steady: tuple[float, int] | None = None
-
-    def tick(self, epoch: int, samples: int) -> dict[str, float]:
-        """Notes an epoch; speed and time left leave the first one out, which compiles."""
-        now = time.monotonic()
-        line = {
-            "epoch": epoch,
-            "cpu_seconds": round(self.before["cpu_seconds"] + time.process_time() - self.cpu, 3),
-            "wall_seconds": round(self.before["wall_seconds"] + now - self.wall, 3),
-            "peak_rss_mb": round(peak_rss_mb(), 1),
-        }
-        self.run.append("timing.jsonl", line)
-        since, done = self.steady or (self.wall, self.first_samples)
-        rate = (samples - done) / max(now - since, 1e-9)
-        self.steady = self.steady or (now, samples)
-        left = max(self.budget - samples, 0) / max(rate, 1e-9)
-        return {"budget": self.budget, "samples_per_second": rate, "seconds_left": left}
-
-
-def peak_rss_mb() -> float:
-    """The most memory this process has held; where Linux tells it, without what it inherited from its parent."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
+    return update, evaluate
 
 
 def _summary(run: Run) -> dict[str, Any]:
-    config, last, timing = run.config(), run.metrics()[-1], run.read_lines("timing.jsonl")
-    numbers = ("samples", "coverage", "coverage_fine", "skill_coverage", "distinctness", "reach")
+    config, last, timing = run.config, run.metrics()[-1], run.read_lines("timing.jsonl")
+    numbers = ("samples", *metrics.COMPUTED, *(metric.name for metric in config.metrics))
     return {
         **{name: getattr(config, name) for name in ("method", "task", "seed")},
-        "on_wall": config.options.get("on_wall", ""),
+        "on_wall": config.task_options.get("on_wall", ""),
         **{name: last[name] for name in numbers},
         "epochs": last["epoch"],
         "cpu_seconds": timing[-1]["cpu_seconds"],

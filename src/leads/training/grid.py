@@ -1,4 +1,4 @@
-"""The numbers every result carries: coverage, skill_coverage, distinctness and reach, counted on a task's grid."""
+"""A task's grid: the cells of states, and what is counted on them."""
 
 import jax
 import jax.numpy as jnp
@@ -8,16 +8,12 @@ from jaxtyping import Array, Bool, Float, Int
 from leads.data.episodes import Episodes
 from leads.tasks.task import Task
 
-EVALUATION_EPISODES = 20
-"""Fresh episodes per skill from which skill_coverage, distinctness and reach are counted."""
-
-
 def n_cells(task: Task, bins: int) -> int:
     return bins ** len(task.grid_axes)
 
 
 def cells(task: Task, states: Float[Array, "*batch state"], bins: int) -> Int[Array, "*batch"]:
-    """The number of the grid cell of each state's features; outside the box, of the outermost cell."""
+    """Index of the grid cell of each state's features; outside the box, that of the outermost cell."""
     low, high = jnp.asarray(task.low, jnp.float32), jnp.asarray(task.high, jnp.float32)
     index = jnp.floor((task.features(states) - low) / (high - low) * bins).astype(jnp.int32)[..., task.grid_axes]
     strides = jnp.asarray([bins**power for power in reversed(range(len(task.grid_axes)))])
@@ -56,18 +52,3 @@ def reach(task: Task, episodes: Episodes, targets: Float[Array, "skill state"]) 
     path = cells(task, episodes.states[:, :, 1:], task.bins)
     hit = (path == cells(task, targets, task.bins)[:, None, None]) & episodes.steps()
     return jnp.mean(jnp.any(hit, axis=2))
-
-
-def evaluate(task: Task, episodes: Episodes | None, targets: Float[Array, "skill state"] | None) -> dict[str, Array]:
-    """skill_coverage, distinctness and, for methods with targets, reach, of fresh episodes of the current skills.
-
-    Without episodes none is a number.
-    """
-    if episodes is None:
-        return dict.fromkeys(("skill_coverage", "distinctness", "reach"), jnp.float32(jnp.nan))
-    count = counts(task, episodes, task.bins)
-    return {
-        "skill_coverage": percent(jnp.any(count > 0, axis=0)),
-        "distinctness": distinctness(count),
-        "reach": jnp.float32(jnp.nan) if targets is None else reach(task, episodes, targets),
-    }

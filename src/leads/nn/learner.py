@@ -1,0 +1,36 @@
+"""Parameters with their optimiser: the one way to take a gradient step."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import optax
+from jaxtyping import Array, Float
+
+Model = TypeVar("Model")
+Loss = Callable[..., tuple[Float[Array, ""], dict[str, Array]]]
+"""(model, ...) -> (loss, metrics); what is not to be learnt is behind stop_gradient."""
+
+
+class Learner(eqx.Module, Generic[Model]):
+    """A model, a pytree of floating-point arrays, and the state of its Adam."""
+
+    model: Model
+    optimiser: optax.OptState
+    learning_rate: float = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, model: Model, learning_rate: float) -> "Learner[Model]":
+        """Before the first step."""
+        return cls(model, optax.adam(learning_rate).init(model), learning_rate)  # type: ignore[arg-type]
+
+    def step(self, loss: Loss, *arguments: Any) -> "tuple[Learner[Model], dict[str, Array]]":
+        """After one step down the gradient of `loss(model, *arguments)`, and the loss's metrics."""
+        gradient, metrics = jax.grad(loss, has_aux=True)(self.model, *arguments)
+        change, optimiser = optax.adam(self.learning_rate).update(gradient, self.optimiser)
+        return Learner(eqx.apply_updates(self.model, change), optimiser, self.learning_rate), metrics
+
+    def with_model(self, model: Model) -> "Learner[Model]":
+        """With another model of the same shape, such as after a projection."""
+        return Learner(model, self.optimiser, self.learning_rate)

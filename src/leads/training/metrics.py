@@ -1,0 +1,187 @@
+"""The one registry of metrics: what is computed at the end of an epoch, and how tables, curves and pages show it."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from leads.config.registry import imported
+from leads.data.episodes import Episodes
+from leads.errors import UserError
+from leads.tasks.task import Task
+from leads.training import grid
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What metrics are computed from."""
+
+    task: Task
+    visited: Bool[Array, " cell"]
+    """Cells of the coarse grid that training has visited."""
+    visited_fine: Bool[Array, " cell"]
+    """The same of the fine grid."""
+    episodes: Episodes | None = None
+    """Fresh episodes of the learnt skills; None where skills were not evaluated."""
+    targets: Float[Array, "skill state"] | None = None
+    """The state each skill is sent to, of methods that have such a thing."""
+
+    @cached_property
+    def counts(self) -> Float[Array, "skill cell"]:
+        """Steps of each skill's fresh episodes by cell of the coarse grid."""
+        assert self.episodes is not None
+        return grid.counts(self.task, self.episodes, self.task.bins)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a run, computed from an Evaluation or derived from other metrics."""
+
+    name: str
+    """In logs and files."""
+    title: str
+    """In tables and figures."""
+    unit: str = ""
+    digits: int = 1
+    """Shown behind the point."""
+    largest: float = 100.0
+    """Upper end of its range, which begins at 0."""
+    of_skills: bool = True
+    """Whether it needs fresh episodes; others are known after every epoch."""
+    headline: bool = False
+    """Shown while training and above pictures."""
+    tabled: bool = True
+    """Has a column in tables."""
+    ranked: bool = False
+    """Aggregated over tasks, with performance profiles."""
+    judged: bool = False
+    """LEADS is to be first in it."""
+    source: str = ""
+    """`module:name` where it is found again, if it is not of the package."""
+    compute: Callable[[Evaluation], Float[Array, ""]] | None = field(default=None, compare=False)
+    derive: Callable[[Mapping[str, Any]], float] | None = field(default=None, compare=False)
+    """From the other numbers of a run; raises KeyError or TypeError where one of them is missing."""
+
+    @property
+    def label(self) -> str:
+        """Title with unit."""
+        return f"{self.title} {self.unit}".strip()
+
+    @property
+    def file_name(self) -> str:
+        return self.name.replace(" ", "_")
+
+    def text(self, value: float | None) -> str:
+        """For people, in a headline."""
+        if value is None:
+            return "-"
+        return f"{value:.{self.digits if self.largest <= 1 else 0}f}{f' {self.unit}' if self.unit else ''}"
+
+    def of(self, numbers: Mapping[str, Any]) -> float | None:
+        """Its value among a run's numbers; None where it is missing."""
+        try:
+            value = self.derive(numbers) if self.derive else numbers[self.name]
+            return value if value is not None and math.isfinite(value) else None
+        except (KeyError, TypeError):
+            return None
+
+    def description(self) -> dict[str, Any]:
+        """All but its functions, as a run's config keeps it."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("compute", "derive")}
+
+
+def _skill_coverage(e: Evaluation) -> Float[Array, ""]:
+    return grid.percent(jnp.any(e.counts > 0, axis=0))
+
+
+def _reach(e: Evaluation) -> Float[Array, ""]:
+    assert e.episodes is not None
+    return jnp.float32(jnp.nan) if e.targets is None else grid.reach(e.task, e.episodes, e.targets)
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "coverage",
+            "coverage",
+            "%",
+            of_skills=False,
+            headline=True,
+            ranked=True,
+            compute=lambda e: grid.percent(e.visited),
+        ),
+        Metric(
+            "coverage_fine",
+            "fine coverage",
+            "%",
+            of_skills=False,
+            judged=True,
+            compute=lambda e: grid.percent(e.visited_fine),
+        ),
+        Metric("skill_coverage", "skill coverage", "%", headline=True, ranked=True, compute=_skill_coverage),
+        Metric(
+            "distinctness",
+            "distinctness",
+            digits=2,
+            largest=1.0,
+            headline=True,
+            compute=lambda e: grid.distinctness(e.counts),
+        ),
+        Metric("reach", "reach", digits=2, largest=1.0, tabled=False, compute=_reach),
+        Metric(
+            "skill_coverage x distinctness",
+            "skill coverage x distinctness",
+            ranked=True,
+            judged=True,
+            derive=lambda numbers: numbers["skill_coverage"] * numbers["distinctness"],
+        ),
+    )
+}
+"""Those of every run."""
+COMPUTED = {name: metric for name, metric in METRICS.items() if metric.compute}
+HEADLINE = [metric for metric in METRICS.values() if metric.headline]
+
+
+def find_metrics(wanted: Iterable[Any]) -> tuple[Metric, ...]:
+    """Metrics from outside the package: objects, `module:name`, or what a run's config keeps of them."""
+    found = tuple(_find(metric) for metric in wanted)
+    for metric in found:
+        if metric.name in METRICS:
+            raise UserError(f"metrics: {metric.name} is the name of a metric of every run; choose another")
+    return found
+
+
+def _find(wanted: Any) -> Metric:
+    if isinstance(wanted, Metric):
+        return wanted
+    if isinstance(wanted, str):
+        found = imported("metrics", wanted)
+        if not isinstance(found, Metric):
+            raise UserError(f"metrics: {wanted} is not a Metric")
+        return replace(found, source=wanted)
+    try:
+        return replace(_find(wanted["source"]), **wanted) if wanted["source"] else Metric(**wanted)
+    except (UserError, TypeError, KeyError):
+        return Metric(**wanted)  # what is known of it without its module is enough for a report
+
+
+def compute(extra: Iterable[Metric], evaluation: Evaluation) -> dict[str, Float[Array, ""]]:
+    """All metrics of a run; those that are not known are not a number."""
+    numbers = {}
+    for metric in (*COMPUTED.values(), *extra):
+        if metric.compute is None:
+            raise UserError(f"metrics: {metric.name} was made in Python; go on there, and give it again as metrics=")
+        known = evaluation.episodes is not None or not metric.of_skills
+        numbers[metric.name] = metric.compute(evaluation) if known else jnp.float32(jnp.nan)
+    return numbers
+
+
+def headline(numbers: Mapping[str, Any], between: str = ", ") -> str:
+    """A run's numbers in words, as far as they are known: not every epoch of a robot's run is evaluated."""
+    known = [(metric, value) for metric in HEADLINE if (value := metric.of(numbers)) is not None]
+    return between.join(f"{metric.title} {metric.text(value)}" for metric, value in known)
