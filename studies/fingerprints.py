@@ -83,7 +83,7 @@ SUITE = """
 methods = ["leads", "diayn"]
 tasks = ["maze-easy"]
 seeds = [0, 1]
-samples = 4000
+samples = 5000
 options = { n_episode = 2 }
 """
 MEASURED = "cost.csv"
@@ -170,7 +170,7 @@ def work(home: Path) -> None:
         except (Exception, SystemExit):
             (directory / "error.txt").write_text(traceback.format_exc())
             outcome = "failed"
-        print(f"{home.name}  {job['name']:24} {outcome}", flush=True)
+        print(f"{home.name:8} {job['name']:24} {outcome}", flush=True)
 
 
 def _train(out: Path, arguments: dict[str, Any]) -> None:
@@ -245,10 +245,10 @@ class Comparison:
             largest = f"{worst.absolute:.1e}, relative {worst.relative:.1e}: {worst.name} ~ {worst.other_name}"
         lost = f"; without a counterpart: {', '.join(self.lost_arrays)}" if self.lost_arrays else ""
         first, all_epochs = str(self.first_epoch), str(self.all_epochs)
-        return f"{self.run:24} {self.epochs:6}  {first:26} {all_epochs:26} {arrays:9}  {largest}{lost}"
+        return f"{self.run:24} {self.epochs:6}  {first:26} {all_epochs:26} {arrays:11} {largest}{lost}"
 
 
-HEAD = f"{'run':24} epochs  {'first epoch':26} {'all epochs':26} arrays     largest difference of arrays"
+HEAD = f"{'run':24} epochs  {'first epoch':26} {'all epochs':26} {'arrays':11} largest difference of arrays"
 
 
 def compare(job: str, old: Side, new: Side) -> Iterator[Comparison]:
@@ -314,7 +314,13 @@ def compare_arrays(old: dict[str, np.ndarray], new: dict[str, np.ndarray]):
     twins: dict[Any, list[str]] = defaultdict(list)
     for name, array in new.items():
         twins[_content(array)].append(name)
-    rest = [name for name, array in old.items() if not (twins[_content(array)] and twins[_content(array)].pop())]
+    rest = []
+    for name, array in old.items():
+        identical = twins[_content(array)]
+        if identical:
+            identical.pop()
+        else:
+            rest.append(name)
     left = [name for names in twins.values() for name in names]
     nearest = {name: _nearest(name, old[name], {other: new[other] for other in left}) for name in rest}
     differences = sorted(filter(None, nearest.values()), key=lambda difference: -difference.relative)
@@ -361,10 +367,9 @@ class TableComparison:
     only_new: tuple[float, ...]
 
     def line(self) -> str:
-        different = f"only old {list(self.only_old)}, only new {list(self.only_new)}"
-        return f"report, {self.table:28} {self.n_common} numbers in common, " + (
-            different if self.only_old or self.only_new else "identical"
-        )
+        only = f"only old {list(self.only_old)}, only new {list(self.only_new)}"
+        outcome = only if self.only_old or self.only_new else "identical"
+        return f"report {self.table:44} {self.n_common:3} numbers in common, {outcome}"
 
 
 def compare_reports(old: Path, new: Path) -> Iterator[TableComparison]:
@@ -411,7 +416,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--old", default="ede5743", metavar="REF", help="the older version (default ede5743, 0.3.0)")
     parser.add_argument("--old-python", type=Path, metavar="PATH", help="an interpreter that has it installed already")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only jobs with this in their name; nothing is kept")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only jobs with this in their name; results/ is left alone"
+    )
     parser.add_argument(
         "--again", type=int, metavar="SEED", help="the older version in place of this one: identical with 0 alone"
     )

@@ -15,8 +15,9 @@ from hypothesis import settings
 
 import leads
 from leads.config.fields import build, defaults
-from leads.methods import config_class, make_method
-from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicState
+from leads.methods import METHODS
+from leads.methods.intrinsic import Batch, Intrinsic
+from leads.nn.learner import Learner
 from leads.tasks import make_task
 from leads.tasks.task import Task
 
@@ -124,15 +125,15 @@ def small():
     maze = make_task("maze-u")
 
     def make(name: str, task: Task = maze, **fields) -> Intrinsic:
-        of = config_class(name)
-        usual = {field: value for field, value in SMALL.items() if field in defaults(of)}
-        return make_method(name, build(of, usual | fields), task)
+        method = METHODS.find(name)
+        usual = {field: value for field, value in SMALL.items() if field in defaults(method.Config)}
+        return method(build(method.Config, usual | fields), task)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def seen():
+def model_batch():
     """Makes a batch as models see it from x', and from what else there is."""
 
     def make(next_x, x=None, z=None, a=None, earlier_x=None, is_earlier=None) -> Batch:
@@ -155,15 +156,14 @@ def taught(quick_jit):
     """Teaches a method's model some steps on batches of `data`; (model, metrics of every step)."""
 
     def teach(method: Intrinsic, model: Any, data: Batch, steps: int) -> tuple[Any, dict[str, jax.Array]]:
-        none = {"skills": None, "drawn": None, "sac": None, "scaling": None, "replay": None}
-        state = IntrinsicState(model=model, model_optimiser=method.model_optimiser.init(model), **none)
+        learner = Learner.of(model, method.config.model_learning_rate)
 
-        def step(state, key):
-            drawn = jax.random.randint(key, (method.config.batch,), 0, len(data.x))
-            return method.teach(state, jax.tree.map(lambda x: x[drawn], data), key)
+        def step(learner, key):
+            drawn = jax.random.randint(key, (method.config.batch_size,), 0, len(data.x))
+            return method.teach(learner, jax.tree.map(lambda x: x[drawn], data), key)
 
         keys = jax.random.split(jax.random.key(0), steps)
-        state, metrics = quick_jit(lambda state, keys: jax.lax.scan(step, state, keys))(state, keys)
-        return state.model, metrics
+        learner, metrics = quick_jit(lambda learner, keys: jax.lax.scan(step, learner, keys))(learner, keys)
+        return learner.model, metrics
 
     return teach

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from leads.tasks import make_task
     from leads.tasks.gymnasium import environment_task
     from leads.tasks.maze import Maze
-    from leads.tasks.task import Task
+    from leads.tasks.task import Dynamics, Task
     from leads.training.metrics import Metric
     from leads.training.train import resume, train
 
 __all__ = [
     "Agent",
+    "Dynamics",
     "Maze",
     "Metric",
     "Task",
@@ -32,6 +33,7 @@ __all__ = [
 
 _WHERE = {
     "Agent": "agent",
+    "Dynamics": "tasks.task",
     "Maze": "tasks.maze",
     "Metric": "training.metrics",
     "Task": "tasks.task",

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import jax
-
 
 def use_one_core() -> None:
     """A run uses one core, so that many runs fill a machine; XLA reads this when JAX is first used."""
@@ -13,6 +11,8 @@ def use_one_core() -> None:
 
 def keep_compiled_programs() -> None:
     """Turns JAX's persistent compilation cache on, under the user's cache directory, unless it is on already."""
+    import jax  # here, as `leads --help` does without it
+
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         jax.config.update("jax_compilation_cache_dir", str(Path(home) / "leads"))

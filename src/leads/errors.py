@@ -6,6 +6,6 @@ class UserError(Exception):
 
 
 def in_a_line(error: BaseException) -> str:
-    """An exception in words; of one that nobody foresaw, its kind and the first line of what it says."""
+    """The message of a UserError; of any other exception, its type and the first line of its message."""
     said = str(error).strip().splitlines()[:1]
     return str(error) if isinstance(error, UserError) else ": ".join([type(error).__name__, *said])

@@ -20,7 +20,7 @@ BATCHES = [
 def seen_one_after_the_other(share) -> RunningStatistics:
     statistics = RunningStatistics.around(jnp.full(3, 7.0))
     for values in BATCHES:
-        statistics = statistics.faded(share).seen(jnp.asarray(values, jnp.float32), jnp.ones(len(values), bool))
+        statistics = statistics.faded(share).updated(jnp.asarray(values, jnp.float32), jnp.ones(len(values), bool))
     return statistics
 
 

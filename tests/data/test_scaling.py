@@ -36,7 +36,7 @@ def random_episodes(rng, n_skill=2, n_episode=3, horizon=20, shift=0.0) -> Episo
     )
 
 
-see = jax.jit(lambda scaling, episodes: scaling.seen(episodes))
+see = jax.jit(lambda scaling, episodes: scaling.updated(episodes))
 
 
 def real_states(episodes: Episodes) -> np.ndarray:
@@ -77,7 +77,7 @@ def test_what_does_not_vary_is_not_blown_up():
     states = np.zeros((1, 1, 101, 2), np.float32)
     states[..., 1] = 5 + 1e-5 * np.sin(np.arange(101))
     episodes = Episodes(jnp.asarray(states), jnp.zeros((1, 1, 100, 1)), jnp.full((1, 1), 100), jnp.zeros((1, 1), bool))
-    scaling = Scaling.of(task((0, 5))).seen(episodes)
+    scaling = Scaling.of(task((0, 5))).updated(episodes)
     scaled = np.asarray(scaling(jnp.asarray([[0.0, 5.0], [SMALLEST / 2, 5 + SMALLEST]])))
     assert scaled == pytest.approx(np.array([[0, 0], [0.5, 1]]), abs=0.02)
 
@@ -96,6 +96,6 @@ def test_of_a_task_of_one_scale_states_stay_as_they_are():
     assert maze.one_scale
     scaling = Scaling.of(maze)
     assert jax.tree.leaves(scaling) == []
-    assert scaling.seen(random_episodes(np.random.default_rng(0))) is scaling
+    assert scaling.updated(random_episodes(np.random.default_rng(0))) is scaling
     states = jnp.asarray([[0.25, -0.5], [1e9, -1e9]])
     assert scaling(states) is states

@@ -28,7 +28,7 @@ def sac() -> Sac:
 def state(sac, quick_jit) -> SacState:
     """With target critics that are not the critics, as after some training."""
     init = quick_jit(sac.init)
-    return eqx.tree_at(lambda s: s.targets, init(jax.random.key(0)), init(jax.random.key(1)).critics)
+    return eqx.tree_at(lambda s: s.targets, init(jax.random.key(0)), init(jax.random.key(1)).critics.model)
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +62,14 @@ def q(critics, i: int, s, a, z):
 
 
 def test_critics_learn_the_reward_and_what_follows_unless_it_was_the_end(sac, state, batch):
-    next_a, log_pi = drawn(state.actor, batch.next_s, batch.z)
+    next_a, log_pi = drawn(state.actor.model, batch.next_s, batch.z)
     later = np.minimum(*(q(state.targets, i, batch.next_s, next_a, batch.z) for i in (0, 1))) - 0.2 * log_pi
     target = np.asarray(batch.r) + np.where(batch.terminal, 0, 0.9 * later)
-    expected = sum(np.mean((q(state.critics, i, batch.s, batch.a, batch.z) - target) ** 2) for i in (0, 1))
-    loss, metrics = sac.critics_loss(state.critics, state, batch, KEY)
+    expected = sum(np.mean((q(state.critics.model, i, batch.s, batch.a, batch.z) - target) ** 2) for i in (0, 1))
+    loss, metrics = sac.critics_loss(state.critics.model, state, batch, KEY)
     assert 0 < np.sum(batch.terminal) < N
     assert float(loss) == pytest.approx(expected, rel=1e-4)
-    mean = np.mean([q(state.critics, i, batch.s, batch.a, batch.z) for i in (0, 1)])
+    mean = np.mean([q(state.critics.model, i, batch.s, batch.a, batch.z) for i in (0, 1)])
     assert float(metrics["q"]) == pytest.approx(mean, rel=1e-4)
 
 
@@ -78,14 +78,14 @@ def test_what_follows_counts_only_without_an_end(sac, state, batch, end, bootstr
     """An episode that was only cut off is not over: its last transition comes with terminal = False."""
     batch = dataclasses.replace(batch, terminal=jnp.full(N, end))
     elsewhere = dataclasses.replace(batch, next_s=batch.next_s + 1)
-    one, other = (sac.critics_loss(state.critics, state, b, KEY)[0] for b in (batch, elsewhere))
+    one, other = (sac.critics_loss(state.critics.model, state, b, KEY)[0] for b in (batch, elsewhere))
     assert (one != other) == bootstraps
 
 
 def test_the_actor_weighs_its_entropy_against_the_lower_critic(sac, state, batch):
-    a, log_pi = drawn(state.actor, batch.s, batch.z)
-    lower = np.minimum(*(q(state.critics, i, batch.s, a, batch.z) for i in (0, 1)))
-    loss, metrics = sac.actor_loss(state.actor, state, batch, KEY)
+    a, log_pi = drawn(state.actor.model, batch.s, batch.z)
+    lower = np.minimum(*(q(state.critics.model, i, batch.s, a, batch.z) for i in (0, 1)))
+    loss, metrics = sac.actor_loss(state.actor.model, state, batch, KEY)
     assert float(loss) == pytest.approx(np.mean(0.2 * log_pi - lower), rel=1e-4)
     assert float(metrics["entropy"]) == pytest.approx(-np.mean(log_pi), rel=1e-4)
 
@@ -94,8 +94,8 @@ def with_spread(state: SacState, log_std: float) -> SacState:
     """With a policy of mean 0 and this log standard deviation in every state."""
     share = 2 * (log_std - LOG_STD_MIN) / (LOG_STD_MAX - LOG_STD_MIN) - 1
     bias = jnp.asarray([0.0] * ACTION + [np.arctanh(share)] * ACTION)
-    last = lambda s: (s.actor.network.weights[-1], s.actor.network.biases[-1])
-    return eqx.tree_at(last, state, (jnp.zeros_like(state.actor.network.weights[-1]), bias))
+    last = lambda s: (s.actor.model.network.weights[-1], s.actor.model.network.biases[-1])
+    return eqx.tree_at(last, state, (jnp.zeros_like(state.actor.model.network.weights[-1]), bias))
 
 
 @pytest.mark.parametrize("above, direction", [(-0.5, 1), (0.5, -1)])
@@ -106,7 +106,7 @@ def test_the_temperature_rises_below_the_target_entropy_and_falls_above(update, 
     assert float(metrics["entropy"]) == pytest.approx(ACTION * (-0.5 + above), abs=0.4)
     assert float(metrics["temperature"]) == pytest.approx(0.2)
     # Adam's first step is as long as its rate
-    assert float(learnt.log_temperature) == pytest.approx(
+    assert float(learnt.log_temperature.model) == pytest.approx(
         np.log(0.2) + direction * SMALL.temperature_learning_rate, abs=1e-6
     )
 
@@ -114,18 +114,22 @@ def test_the_temperature_rises_below_the_target_entropy_and_falls_above(update, 
 def test_target_critics_follow_the_critics(update, state, batch):
     learnt, _ = update(state, batch, KEY)
     share = SMALL.tau
-    for old, critic, new in zip(*map(jax.tree.leaves, (state.targets, learnt.critics, learnt.targets)), strict=True):
+    for old, critic, new in zip(
+        *map(jax.tree.leaves, (state.targets, learnt.critics.model, learnt.targets)), strict=True
+    ):
         np.testing.assert_allclose(
             new, (1 - share) * np.asarray(old) + share * np.asarray(critic), rtol=1e-5, atol=1e-7
         )
-    assert not np.array_equal(learnt.critics.weights[0], state.critics.weights[0])
-    assert not np.array_equal(state.critics.weights[0][0], state.critics.weights[0][1]), "two critics, not one twice"
+    assert not np.array_equal(learnt.critics.model.weights[0], state.critics.model.weights[0])
+    assert not np.array_equal(state.critics.model.weights[0][0], state.critics.model.weights[0][1]), (
+        "two critics, not one twice"
+    )
 
 
 @pytest.fixture(scope="module")
 def solved(quick_jit) -> SacState:
     """At s = -1 the reward is -(a - z/2)^2, and that was the end; at 0 it is 1 for ever, at 1 it is 1 and the end."""
-    quick = {"rate": 5e-3, "batch": 64, "discount": 0.5, "tau": 0.05, "temperature": 1e-3}
+    quick = {"learning_rate": 5e-3, "batch_size": 64, "discount": 0.5, "tau": 0.05, "temperature": 1e-3}
     sac = Sac(SacConfig(actor_hidden=(32,), critic_hidden=(32,), **quick), state_size=1, action_size=1, skill_size=1)
     rng = np.random.default_rng(0)
     a, z = rng.uniform(-1, 1, size=(2048, 1)), rng.choice([-1.0, 1.0], size=(2048, 1))
@@ -142,19 +146,19 @@ def solved(quick_jit) -> SacState:
 
 
 def test_the_best_action_of_each_skill_is_found(solved):
-    mean, _ = solved.actor(jnp.full((2, 1), -1.0), jnp.asarray([[-1.0], [1.0]]))
+    mean, _ = solved.actor.model(jnp.full((2, 1), -1.0), jnp.asarray([[-1.0], [1.0]]))
     np.testing.assert_allclose(np.tanh(mean)[:, 0], [-0.5, 0.5], atol=0.1)
 
 
 def test_a_step_that_goes_on_is_worth_all_that_follows_and_one_that_ends_its_reward(solved):
     """1 / (1 - .5), and 1; the entropy's share in it is within the tolerance."""
-    worth = values(solved.critics, jnp.asarray([[0.0], [1.0]]), jnp.zeros((2, 1)), jnp.ones((2, 1)))
+    worth = values(solved.critics.model, jnp.asarray([[0.0], [1.0]]), jnp.zeros((2, 1)), jnp.ones((2, 1)))
     np.testing.assert_allclose(worth, [[2, 1], [2, 1]], atol=0.1)
 
 
 def test_a_given_temperature_stays(solved):
-    assert float(solved.log_temperature) == pytest.approx(np.log(1e-3))
-    assert solved.actor_optimiser[0].count == 500 and solved.temperature_optimiser[0].count == 0
+    assert float(solved.log_temperature.model) == pytest.approx(np.log(1e-3))
+    assert solved.actor.optimiser[0].count == 500 and solved.log_temperature.optimiser[0].count == 0
 
 
 def test_the_usual_target_entropy_is_half_a_nat_below_zero_for_each_action():

@@ -12,9 +12,8 @@ import optax
 import pytest
 
 from leads.data.episodes import Episodes, draw_batch
-from leads.measures.c_learning import monte_carlo_loss, temporal_difference_loss
-from leads.measures.classifier import Classifier
-from leads.measures.factorised import Factorised
+from leads.measures.c_learning import CLearning, CLearningConfig, temporal_difference_loss
+from leads.measures.measure import MeasureBatch, Sizes
 from leads.measures.tabular import log_ratio, successor_state_measure
 
 N_STATE, N_ACTION, N_SKILL = 6, 2, 2
@@ -23,11 +22,17 @@ DISCOUNT = 0.8
 N_EPISODE, HORIZON = 2048, 128
 MASS_TOLERANCE = 0.05
 
-FORMS = {
-    "classifier": (lambda key: Classifier(key, N_STATE, N_ACTION, N_SKILL, N_STATE, (64, 64)), 256),
-    "factorised": (lambda key: Factorised(key, N_STATE, N_ACTION, N_SKILL, N_STATE, (64,), embedding=16), 128),
-}
-"""Each form of the measure and the size of its batches; the factorised one makes all pairs of them."""
+FORMS = {"classifier": ((64, 64), 256), "factorised": ((64,), 128)}
+"""Hidden layers of each form of the measure and the size of its batches; the factorised one makes all pairs of them."""
+
+
+def estimator(form: str, after_end="absorb") -> CLearning:
+    """C-Learning on the chain; on policy it learns by Monte Carlo alone."""
+    numbers = {"measure_hidden": FORMS[form][0], "measure_embedding": 16, "mc_weight": 1.0, "td_cap": 1000.0}
+    futures = {"measure_discount": DISCOUNT, "futures": "geometric", "after_end": after_end}
+    return CLearning(
+        CLearningConfig(measure_form=form, **numbers, **futures), Sizes(N_STATE, N_ACTION, N_SKILL, N_STATE)
+    )
 
 
 class Chain:
@@ -92,51 +97,46 @@ def visits(episodes: Episodes):
     return np.mean(counts / counts.sum(-1, keepdims=True), axis=0)
 
 
-def draw(episodes: Episodes, size: int, key):
-    """A batch and, from as many other steps, states of the marginal p(s)."""
-    both = draw_batch(episodes, 2 * size, DISCOUNT, "geometric", key)
-    return jax.tree.map(lambda x: x[:size], both), both.next_s[size:]
-
-
-def monte_carlo(measure, episodes, chain, after_end, size, key):
-    batch, marginal = draw(episodes, size, key)
-    z = jnp.eye(N_SKILL)[batch.skill]
-    (future,), negative = measure.logits(batch.s, batch.a, z, (batch.future_s,), marginal)
-    return monte_carlo_loss(future, negative, batch.future_is_real, after_end)
-
-
-def temporal_difference(measure, episodes, chain, after_end, size, key):
+def draw(episodes: Episodes, chain: Chain, size: int, key) -> MeasureBatch:
+    """A batch with the skills' own next actions and, from as many other steps, states of the marginal p(s)."""
     batch_key, action_key = jax.random.split(key)
-    batch, marginal = draw(episodes, size, batch_key)
-    z = jnp.eye(N_SKILL)[batch.skill]
+    both = draw_batch(episodes, 2 * size, DISCOUNT, "geometric", batch_key)
+    batch = jax.tree.map(lambda x: x[:size], both)
     policy = jnp.asarray(chain.skills)[batch.skill, jnp.argmax(batch.next_s, axis=-1)]
-    next_a = jnp.eye(N_ACTION)[jax.random.categorical(action_key, jnp.log(policy))]
-    (following,), negative = measure.logits(batch.s, batch.a, z, (batch.next_s,), marginal)
-    _, later = measure.logits(batch.next_s, next_a, z, (), marginal)
-    return temporal_difference_loss(following, negative, later, batch.terminal, DISCOUNT, after_end, cap=1000.0)
+    return MeasureBatch(
+        s=batch.s,
+        a=batch.a,
+        z=jnp.eye(N_SKILL)[batch.skill],
+        next_s=batch.next_s,
+        next_a=jnp.eye(N_ACTION)[jax.random.categorical(action_key, jnp.log(policy))],
+        next=batch.next_s,
+        future=batch.future_s,
+        marginal=both.next_s[size:],
+        future_is_real=batch.future_is_real,
+        terminal=batch.terminal,
+    )
 
 
-def fit(form, loss, episodes, chain, after_end, steps):
+def fit(form, is_on_policy, episodes, chain, after_end, steps):
     """The learnt f as an array [z, s1, a, s2]."""
-    make, size = FORMS[form]
-    measure = make(jax.random.key(0))
+    learnt = estimator(form, after_end)
     optimiser = optax.adam(optax.cosine_decay_schedule(5e-3, steps))
 
     @jax.jit
     def train(measure, episodes):
         def step(carry, key):
             measure, state = carry
-            gradient = jax.grad(loss)(measure, episodes, chain, after_end, size, key)
+            batch = draw(episodes, chain, FORMS[form][1], key)
+            gradient, _ = jax.grad(learnt.loss, has_aux=True)(measure, batch, is_on_policy)
             update, state = optimiser.update(gradient, state)
-            return (optax.apply_updates(measure, update), state), None
+            return (learnt.after_step(optax.apply_updates(measure, update), batch), state), None
 
         keys = jax.random.split(jax.random.key(1), steps)
         return jax.lax.scan(step, (measure, optimiser.init(measure)), keys)[0][0]
 
     z, s1, a = np.indices((N_SKILL, N_STATE, N_ACTION)).reshape(3, -1)
-    f = train(measure, episodes).pairs(
-        jnp.eye(N_STATE)[s1], jnp.eye(N_ACTION)[a], jnp.eye(N_SKILL)[z], jnp.eye(N_STATE)
-    )
+    measure = train(learnt.init(jax.random.key(0)), episodes)
+    f = measure.pairs(jnp.eye(N_STATE)[s1], jnp.eye(N_ACTION)[a], jnp.eye(N_SKILL)[z], jnp.eye(N_STATE))
     return np.asarray(f, np.float64).reshape(N_SKILL, N_STATE, N_ACTION, N_STATE)
 
 
@@ -154,14 +154,14 @@ def assert_recovers(f, chain, episodes, after_end, tolerance):
 @pytest.mark.parametrize("after_end", ["absorb", "vanish"])
 @pytest.mark.parametrize("form", FORMS)
 def test_monte_carlo_recovers_the_exact_measure_on_policy(form, after_end, chain, on_policy):
-    f = fit(form, monte_carlo, on_policy, chain, after_end, steps=1500)
+    f = fit(form, True, on_policy, chain, after_end, steps=1500)
     assert_recovers(f, chain, on_policy, after_end, tolerance=0.1)
 
 
 @pytest.mark.parametrize("after_end", ["absorb", "vanish"])
 @pytest.mark.parametrize("form", FORMS)
 def test_temporal_difference_recovers_the_exact_measure_off_policy(form, after_end, chain, off_policy):
-    f = fit(form, temporal_difference, off_policy, chain, after_end, steps=1000)
+    f = fit(form, False, off_policy, chain, after_end, steps=1000)
     assert_recovers(f, chain, off_policy, after_end, tolerance=0.06)
 
 
@@ -176,7 +176,7 @@ def test_cap_bounds_what_follows():
 @pytest.mark.parametrize("form", FORMS)
 def test_all_ways_to_ask_a_measure_agree(form):
     """`pairs` and `logits` hold the numbers that `log_ratio` gives row by row."""
-    measure = FORMS[form][0](jax.random.key(0))
+    measure = estimator(form).init(jax.random.key(0))
     generator = np.random.default_rng(0)
     sizes = N_STATE, N_ACTION, N_SKILL, N_STATE, N_STATE
     s1, a, z, s2, marginal = (jnp.asarray(generator.normal(size=(5, size)), jnp.float32) for size in sizes)
@@ -190,3 +190,9 @@ def test_all_ways_to_ask_a_measure_agree(form):
     every = measure.pairs(s1, a, z, marginal)
     expected = every if negative.shape == (5, 5) else jnp.diag(every)[:, None]
     np.testing.assert_allclose(negative, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_weights_of_futures_are_those_of_the_losses():
+    """Half uniform over the horizon, half geometric."""
+    half = CLearning(CLearningConfig(mc_weight=0.5, futures="uniform", measure_discount=0.8), Sizes(1, 1, 1, 1))
+    np.testing.assert_allclose(half.future_weights(4), 0.5 / 4 + 0.5 * 0.2 * np.array([1, 0.8, 0.64, 0.512]))

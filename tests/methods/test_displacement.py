@@ -24,7 +24,7 @@ NAMES = ["lsd", "csd", "metra"]
 @pytest.fixture(scope="module")
 def methods(small):
     """With a rate, and for CSD a multiplier, at which a few hundred steps come near the bounds."""
-    fields = {"model_learning_rate": 5e-3, "batch": 128, "model_hidden": (32,)}
+    fields = {"model_learning_rate": 5e-3, "batch_size": 128, "model_hidden": (32,)}
     own = {"lsd": {}, "csd": {"multiplier": 30.0}, "metra": {}}
     return {name: small(name, **fields | own[name]) for name in NAMES}
 
@@ -35,7 +35,7 @@ def models(methods):
 
 
 @pytest.fixture(scope="module")
-def walk(seen):
+def walk(model_batch):
     """Random walks of three skills, each with a drift of its own; the second coordinate is driven by noise alone."""
     rng = np.random.default_rng(0)
     skill = np.arange(3 * 16) % 3
@@ -43,7 +43,7 @@ def walk(seen):
     steps = drift[:, None] + rng.normal(size=(48, 40, 2)) * [0.02, 0.1]
     x = np.concatenate([np.zeros((48, 1, 2)), np.cumsum(steps, axis=1)], axis=1) / 2
     z = np.repeat(np.eye(3)[skill], 40, axis=0)
-    return seen(x[:, 1:].reshape(-1, 2), x=x[:, :-1].reshape(-1, 2), z=z)
+    return model_batch(x[:, 1:].reshape(-1, 2), x=x[:, :-1].reshape(-1, 2), z=z)
 
 
 @pytest.fixture(scope="module")
@@ -153,9 +153,9 @@ def test_the_bounds_hold_on_what_a_method_has_collected_itself(name, tmp_path):
     state, method = agent.state, agent.method
     index = jnp.arange(40_000)
     batch = method._batch(state, index, jax.tree.map(lambda kept: kept[index], state.replay.kept))
-    squares = moved(state.model, batch) ** 2
+    squares = moved(state.model.model, batch) ** 2
     if name == "csd":
-        d = np.asarray(method.length(state.model, batch))
+        d = np.asarray(method.length(state.model.model, batch))
         used = squares.mean(-1) / np.maximum(d, 0.1 * d.mean())
     else:
         allowed = np.linalg.norm(batch.next_x - batch.x, axis=-1) if name == "lsd" else 1.0

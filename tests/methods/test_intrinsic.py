@@ -17,14 +17,15 @@ from leads.config import fields
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay
 from leads.errors import UserError
-from leads.methods import METHODS, config_class
+from leads.methods import METHODS
 from leads.methods.intrinsic import Intrinsic
+from leads.methods.method import targets_of
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-INTRINSIC = [name for name in METHODS if name not in ("leads", "random")]
+INTRINSIC = [name for name in METHODS if issubclass(METHODS.find(name), Intrinsic)]
 TASK = make_task("maze-u")
 KEYS = jax.random.split(jax.random.key(0), 3)
 
@@ -63,9 +64,9 @@ def same(one, other) -> bool:
 
 def test_two_epochs_change_all_that_is_learnt_and_keep_it_finite(epochs):
     for old, new in zip(epochs.states, epochs.states[1:], strict=False):
-        for part in ("model", "model_optimiser", "replay"):
+        for part in ("model", "replay"):
             assert not same(getattr(old, part), getattr(new, part)), part
-        for part in ("actor", "critics", "targets", "actor_optimiser", "critics_optimiser"):
+        for part in ("actor", "critics", "targets"):
             assert not same(getattr(old.sac, part), getattr(new.sac, part)), part
         assert same(old.skills, new.skills)
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves((epochs.states, epochs.metrics)))
@@ -88,7 +89,7 @@ def test_every_epoch_is_kept_with_the_skills_that_it_was_collected_with(epochs):
 
 def test_there_is_a_gradient_step_for_so_many_samples(epochs):
     counts = [(0, 0)] + [
-        (int(state.sac.actor_optimiser[0].count), int(state.model_optimiser[0].count)) for state in epochs.states[1:]
+        (int(state.sac.actor.optimiser[0].count), int(state.model.optimiser[0].count)) for state in epochs.states[1:]
     ]
     for before, after, episodes in zip(counts, counts[1:], epochs.episodes, strict=False):
         steps = int(episodes.samples()) // epochs.method.config.samples_per_step
@@ -125,7 +126,7 @@ def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_
     @quick_jit
     def step(state, key):
         after, _ = method._step(state, key)
-        return after.model, given["model"], given["experience"]
+        return after.model.model, given["model"], given["experience"]
 
     model, rewarded_by, experience = step(state, KEYS[1])
     index = np.asarray(state.replay.draw(32, jax.random.split(KEYS[1], 4)[0])[0])
@@ -136,7 +137,7 @@ def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_
     follows = np.where(ended[:, None], TASK.start, next_s[index])
     np.testing.assert_allclose(experience.next_s, follows - TASK.start, atol=1e-6)
     assert not np.any(experience.terminal)
-    assert same(rewarded_by, model) and not same(model, state.model)
+    assert same(rewarded_by, model) and not same(model, state.model.model)
 
 
 def test_the_learnt_skill_acts_by_its_number(epochs):
@@ -145,14 +146,14 @@ def test_the_learnt_skill_acts_by_its_number(epochs):
     actions = np.asarray(method.act(state, s, jnp.arange(3), jnp.zeros((3, 2))))
     assert np.all(np.abs(actions) <= 1)
     assert (len(np.unique(actions, axis=0)) == 1) == (method.skill_size == 0)
-    assert method.targets(state) is None
+    assert targets_of(method, state) is None
 
 
 def test_few_samples_are_one_gradient_step(epochs):
     first = dataclasses.replace(epochs.episodes[0], lengths=jnp.eye(3, 2, dtype=jnp.int32))
     state, _ = epochs.update(epochs.states[0], first, KEYS[2])
     assert state.replay.written == 2
-    assert state.sac.critics_optimiser[0].count == state.model_optimiser[0].count == 1
+    assert state.sac.critics.optimiser[0].count == state.model.optimiser[0].count == 1
 
 
 def test_the_model_sees_the_features_in_their_box_or_the_whole_scaled_state(small):
@@ -160,25 +161,25 @@ def test_the_model_sees_the_features_in_their_box_or_the_whole_scaled_state(smal
     task = dataclasses.replace(TASK, **box)
     s = jnp.asarray([[0.3, 1.0], [-0.2, 4.0]])
     features, whole = (small("diayn", task, model_of=what) for what in ("features", "state"))
-    assert (features.seen_size, whole.seen_size) == (1, 2)
+    assert (features.feature_size, whole.feature_size) == (1, 2)
     state = whole.init(KEYS[0])
-    assert (features.init(KEYS[0]).model.weights[0].shape[0], state.model.weights[0].shape[0]) == (1, 2)
-    np.testing.assert_allclose(features.seen(state, s), [[-0.5], [1.0]], atol=1e-6)
-    np.testing.assert_allclose(whole.seen(state, s), s - TASK.start, atol=1e-6)  # before anything was visited
+    assert (features.init(KEYS[0]).model.model.weights[0].shape[0], state.model.model.weights[0].shape[0]) == (1, 2)
+    np.testing.assert_allclose(features.features(state, s), [[-0.5], [1.0]], atol=1e-6)
+    np.testing.assert_allclose(whole.features(state, s), s - TASK.start, atol=1e-6)  # before anything was visited
 
 
-@pytest.mark.parametrize("name", INTRINSIC)
+@pytest.mark.parametrize("name", METHODS)
 def test_every_field_has_its_line(name):
-    of = config_class(name)
-    documents = fields.docs(of)
-    for field in dataclasses.fields(of):
-        assert re.fullmatch(r"\S[^\n]+\.", documents[field.name]), (field.name, documents.get(field.name))
+    for field, about in fields.fields(METHODS.find(name).Config).items():
+        assert re.fullmatch(r"\S[^\n]+\.", about.doc), (field, about.doc)
 
 
 @pytest.mark.parametrize("name", INTRINSIC)
 def test_a_method_is_short_to_read(name):
     """Its own file, and all those that it builds on."""
-    files = {inspect.getfile(c) for made in METHODS[name] for c in made.__mro__ if c.__module__.startswith("leads.")}
+    method = METHODS.find(name)
+    every = {*method.__mro__, *method.Config.__mro__}
+    files = {inspect.getfile(c) for c in every if c.__module__.startswith("leads.")}
     assert len(files) >= 3
     assert all(len(Path(file).read_text().splitlines()) <= 350 for file in files)
 
@@ -192,13 +193,13 @@ def test_noise_while_collecting_can_be_pink(small, name):
 def test_a_replay_that_does_not_hold_an_epoch_is_refused(small):
     """3 skills with 2 episodes of 200 steps."""
     assert small("rnd", replay_size=1200).config.replay_size == 1200
-    with pytest.raises(UserError, match=r"^replay: 1199 is not allowed; give at least an epoch's samples, 1200$"):
+    with pytest.raises(UserError, match=r"^replay_size: 1199 is not allowed; give at least an epoch's samples, 1200$"):
         small("rnd", replay_size=1199)
 
 
 EVERYWHERE = [
-    {"n_skill": 0}, {"n_episode": 0}, {"samples_per_step": 0}, {"replay": 0}, {"batch": -1}, {"rate": 0.0},
-    {"model_learning_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0}, {"tau": 1.5},
+    {"n_skill": 0}, {"n_episode": 0}, {"samples_per_step": 0}, {"replay_size": 0}, {"batch_size": -1},
+    {"learning_rate": 0.0}, {"model_learning_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0}, {"tau": 1.5},
     {"actor_hidden": ()}, {"critic_hidden": (8, 0)}, {"model_hidden": (-1,)}, {"temperature": 0.0},
     {"temperature_learning_rate": 0.0}, {"first_temperature": -0.1}, {"noise": "blue"}, {"model_of": "pictures"},
 ]  # fmt: skip
@@ -228,8 +229,8 @@ def test_impossible_values_are_refused_in_one_line(small, name, changes):
 @pytest.mark.parametrize("name", ["csd", "ngu"])
 def test_a_run_stopped_and_resumed_ends_the_same(name, tmp_path):
     """The replay, the model with its multiplier or statistics, and all optimisers are part of a checkpoint."""
-    small = {"n_episode": 2, "actor_hidden": (8,), "critic_hidden": (8,), "model_hidden": (8,), "batch": 16}
-    options = {"method": name, "samples": 9_000, "checkpoint_every": 2, "replay": 5_000, **small}
+    small = {"n_episode": 2, "actor_hidden": (8,), "critic_hidden": (8,), "model_hidden": (8,), "batch_size": 16}
+    options = {"method": name, "samples": 9_000, "checkpoint_every": 2, "replay_size": 5_000, **small}
     whole, stopped = leads.train("maze-u", out=tmp_path / "whole", **options), tmp_path / "stopped"
 
     def stop(metrics):

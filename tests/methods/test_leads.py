@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from leads.config.fields import build
 from leads.errors import UserError
 from leads.methods.leads import Leads
 from leads.methods.leads_config import LeadsConfig
@@ -16,15 +17,15 @@ from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
 
 TASK = make_task("maze-u")
-SMALL = LeadsConfig(
-    n_episode=3, actor_hidden=(16,), measure_hidden=(16,), measure_steps=3, measure_batch_size=32, policy_steps=2,
-    policy_batch_size=24, td_steps=1, archive_size=48, archive_admit=24, n_targets=8,
-)  # fmt: skip
+SMALL = {
+    "n_episode": 3, "actor_hidden": (16,), "measure_hidden": (16,), "measure_steps": 3, "measure_batch_size": 32,
+    "policy_steps": 2, "policy_batch_size": 24, "td_steps": 1, "archive_size": 48, "archive_admit": 24, "n_targets": 8,
+}  # fmt: skip
 
 
 def made(**changes):
     """(method, state, episodes) of a small LEADS."""
-    method = Leads(dataclasses.replace(SMALL, **changes), TASK)
+    method = Leads(build(LeadsConfig, SMALL | changes), TASK)
     state = method.init(jax.random.key(0))
     act = lambda s, z, noise: method.act(state, s, z, noise)
     return method, state, rollout(TASK, act, method.config.n_skill, 3, "pink", jax.random.key(1))
@@ -39,13 +40,13 @@ def test_skills_are_orthonormal_and_drawn_by_the_seed():
 def test_the_learnt_skill_is_the_policy_averaged_over_its_steps():
     """One step an epoch, so that the average can be followed by hand; exploring is done by the last policy."""
     method, state, episodes = made(policy_steps=1, policy_average=0.75)
-    by_hand, update = state.actor.network.weights[0], jax.jit(method.update)
+    by_hand, update = state.policy.actor.model.network.weights[0], jax.jit(method.update)
     for key in jax.random.split(jax.random.key(7), 3):
         state, _ = update(state, episodes, key)
-        by_hand = 0.75 * by_hand + 0.25 * state.actor.network.weights[0]
-        np.testing.assert_allclose(state.average.network.weights[0], by_hand, rtol=1e-5, atol=1e-7)
+        by_hand = 0.75 * by_hand + 0.25 * state.policy.actor.model.network.weights[0]
+        np.testing.assert_allclose(state.policy.average.network.weights[0], by_hand, rtol=1e-5, atol=1e-7)
     at = jnp.zeros(2), jnp.int32(1), jnp.zeros(2)
-    as_learnt = eqx.tree_at(lambda s: s.actor, state, state.average)
+    as_learnt = eqx.tree_at(lambda s: s.policy.actor.model, state, state.policy.average)
     np.testing.assert_array_equal(method.act(state, *at), method.explore(as_learnt, *at))
     assert not np.array_equal(method.act(state, *at), method.explore(state, *at))
 
@@ -60,7 +61,7 @@ def test_only_collecting_is_loud():
 def test_without_averaging_the_learnt_skill_is_the_last_policy():
     method, state, episodes = made(policy_average=0.0)
     state, _ = method.update(state, episodes, jax.random.key(7))
-    jax.tree.map(np.testing.assert_array_equal, state.average, state.actor)
+    jax.tree.map(np.testing.assert_array_equal, state.policy.average, state.policy.actor.model)
 
 
 @pytest.mark.parametrize("offset, together", [(1.0, 1), (30.0, 3)])
@@ -71,31 +72,30 @@ def test_the_objective_is_the_printed_one(objective, offset, together):
     method, state, episodes = made(objective=objective, n_together=together, **numbers)
     targets = jax.random.uniform(jax.random.key(5), state.targets.shape, minval=-1.0)
     state = eqx.tree_at(lambda s: s.targets, state, targets)
-    seen = {}
+    caught = {}
 
-    class Spy(type(state.measure)):
+    class Spy(type(state.measure.model)):
         def log_ratio(self, s1, a, z, s2):
-            seen.update(s1=s1, a=a, z=z, s2=s2, f=super().log_ratio(s1, a, z, s2))
-            return seen["f"]
+            caught.update(s1=s1, a=a, z=z, s2=s2, f=super().log_ratio(s1, a, z, s2))
+            return caught["f"]
 
     spy = object.__new__(Spy)
-    for field in dataclasses.fields(state.measure):
-        object.__setattr__(spy, field.name, getattr(state.measure, field.name))
-    total, parts = method.objective(
-        state.actor, eqx.tree_at(lambda s: s.measure, state, spy), episodes, jax.random.key(3)
-    )
+    for field in dataclasses.fields(state.measure.model):
+        object.__setattr__(spy, field.name, getattr(state.measure.model, field.name))
+    spied = eqx.tree_at(lambda s: s.measure.model, state, spy)
+    loss, parts = method.improvement.loss(state.policy.actor.model, method, spied, episodes, jax.random.key(3))
 
     skill = np.asarray(jax.random.randint(jax.random.split(jax.random.key(3), 5)[0], (24,), 0, 6))
-    assert seen["f"].shape == (24, 6, together if objective == "leads" else 1)
-    m = np.exp(np.asarray(seen["f"], np.float64)).mean(2)
+    assert caught["f"].shape == (24, 6, together if objective == "leads" else 1)
+    m = np.exp(np.asarray(caught["f"], np.float64)).mean(2)
     own = m[np.arange(24), skill]
     g = np.log(own) if objective == "lower_bound" else np.log(own / (offset + m.sum(1)))
     assert float(parts["objective"]) == pytest.approx(g.mean(), abs=1e-4)
-    assert float(total) == pytest.approx(
+    assert -float(loss) == pytest.approx(
         g.mean() + 0.3 * float(parts["entropy"]) + 0.7 * float(parts["target_entropy"]), abs=1e-4
     )
     source = targets if objective == "leads" else episodes.states
-    for z, places in zip(skill, np.asarray(seen["s2"])[:, 0], strict=True):
+    for z, places in zip(skill, np.asarray(caught["s2"])[:, 0], strict=True):
         for s2 in places:
             assert np.any(np.all(np.isclose(np.asarray(source[z]).reshape(-1, 2), s2), axis=1))
 
@@ -109,7 +109,7 @@ def test_the_memory_holds_the_last_epochs_and_the_measure_learns_from_them():
     for epoch, key in zip(epochs, jax.random.split(jax.random.key(2), 3), strict=True):
         state, _ = method.update(state, epoch, key)
         forgotten, _ = forgetful.update(forgotten, epoch, key)
-        same.append(np.allclose(state.measure.phi.weights[0], forgotten.measure.phi.weights[0], rtol=1e-4, atol=1e-6))
+        same.append(np.allclose(*(s.measure.model.phi.weights[0] for s in (state, forgotten)), rtol=1e-4, atol=1e-6))
     assert same == [True, False, False]  # the first epoch has nothing to remember
     np.testing.assert_array_equal(state.memory.states, np.concatenate([epochs[2].states, epochs[1].states], axis=1))
 
@@ -117,16 +117,16 @@ def test_the_memory_holds_the_last_epochs_and_the_measure_learns_from_them():
 def test_a_policy_step_raises_the_objective():
     method, state, episodes = made(policy_batch_size=256, entropy=0.0, target_entropy=0.0)
     state = eqx.tree_at(lambda s: s.targets, state, jnp.full_like(state.targets, 0.5))
-    value = lambda actor: method.objective(actor, state, episodes, jax.random.key(3))[0]
-    gradient = jax.grad(value)(state.actor)
-    better = jax.tree.map(lambda w, g: w + 0.01 * g, state.actor, gradient)
-    assert float(value(better)) > float(value(state.actor))
+    arguments = method, state, episodes, jax.random.key(3)
+    value = lambda actor: method.improvement.loss(actor, *arguments)[1]["objective"]
+    better, _ = state.policy.actor.step(method.improvement.loss, *arguments)
+    assert float(value(better.model)) > float(value(state.policy.actor.model))
 
 
-@pytest.mark.parametrize("measure", ["classifier", "factorised"])
+@pytest.mark.parametrize("form", ["classifier", "factorised"])
 @pytest.mark.parametrize("uncertainty", ["balanced", "bounded", "literal"])
-def test_targets_are_candidates_and_the_first_is_the_best(uncertainty, measure):
-    method, state, episodes = made(uncertainty=uncertainty, measure=measure)
+def test_targets_are_candidates_and_the_first_is_the_best(uncertainty, form):
+    method, state, episodes = made(uncertainty=uncertainty, measure_form=form)
     state = method._archive(state, episodes)
     chosen = method._choose_targets(state, episodes, jax.random.key(4))
     u = np.asarray(method.uncertainty(state, state.archive.states))
@@ -154,9 +154,9 @@ def test_the_history_is_the_discounted_sum_of_past_measures():
 def test_log_measure_uses_the_mean_action():
     method, state, _ = made()
     s2 = jnp.asarray([[0.1, 0.2], [0.3, -0.4]])
-    mean, log_std = state.actor(method.start, state.skills[2])
+    mean, log_std = state.policy.actor.model(method.start, state.skills[2])
     a = squashed_gaussian.sample(mean, log_std, jnp.zeros(2))
-    expected = [float(state.measure.log_ratio(method.start, a, state.skills[2], s)) for s in s2]
+    expected = [float(state.measure.model.log_ratio(method.start, a, state.skills[2], s)) for s in s2]
     np.testing.assert_allclose(method.log_measure(state, method.start, s2)[2], expected, rtol=1e-4)
 
 
@@ -181,10 +181,10 @@ def test_cost_does_not_grow_with_the_epoch():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"n_skill": 0}, {"n_skill": 30}, {"measure_learning_rate": 0.0}, {"discount": 1.0}, {"mc_weight": 1.5}, {"td_steps": -1},
-        {"offset": -1.0}, {"uncertainty": "literal", "n_targets": 5000},
+        {"n_skill": 0}, {"n_skill": 30}, {"measure_learning_rate": 0.0}, {"measure_discount": 1.0},
+        {"mc_weight": 1.5}, {"td_steps": -1}, {"offset": -1.0}, {"uncertainty": "literal", "n_targets": 5000},
     ],
 )  # fmt: skip
 def test_impossible_configs_are_refused(changes):
     with pytest.raises(UserError, match=r"is not allowed"):
-        dataclasses.replace(LeadsConfig(), **changes)
+        build(LeadsConfig, changes)

@@ -83,17 +83,17 @@ def test_a_state_at_the_mean_distance_of_its_neighbours(small):
     np.testing.assert_allclose(reward, np.full(3, 1 / (np.sqrt(10 * 1e-4 / 0.9921) + 1e-3)), rtol=1e-4)
 
 
-def batch_of(seen, n=5, before=6):
+def batch_of(model_batch, n=5, before=6):
     rng = np.random.default_rng(0)
     is_earlier = np.arange(before) < rng.integers(0, before + 1, size=(n, 1))
     earlier = np.where(is_earlier[..., None], rng.normal(size=(n, before, 2)), 1e3)
     x, next_x = rng.normal(size=(2, n, 2))
-    return seen(next_x, x=x, a=rng.uniform(-1, 1, size=(n, 2)), earlier_x=earlier, is_earlier=is_earlier)
+    return model_batch(next_x, x=x, a=rng.uniform(-1, 1, size=(n, 2)), earlier_x=earlier, is_earlier=is_earlier)
 
 
-def test_the_reward_compares_where_a_step_ends_with_all_before_in_the_embedding(reward, model, seen):
+def test_the_reward_compares_where_a_step_ends_with_all_before_in_the_embedding(reward, model, model_batch):
     """With a spread of errors so large that the life-long factor is 1 for all that is below their mean."""
-    batch = batch_of(seen)
+    batch = batch_of(model_batch)
     model = eqx.tree_at(lambda m: m.errors.mean, model, jnp.asarray([1e3]))
     embed = lambda x: np.asarray(model.embedding(x), np.float64)
     memory = embed(jnp.concatenate([batch.x[:, None], batch.earlier_x], axis=1))
@@ -104,9 +104,9 @@ def test_the_reward_compares_where_a_step_ends_with_all_before_in_the_embedding(
 
 
 @pytest.mark.parametrize("alpha, factor", [(-2.0, 1.0), (0.9, 1.0), (1.7, 1.7), (2.9, 2.9), (40.0, 3.0)])
-def test_what_is_new_in_life_counts_up_to_a_bound(reward, model, seen, alpha, factor):
+def test_what_is_new_in_life_counts_up_to_a_bound(reward, model, model_batch, alpha, factor):
     """alpha = 1 + (error - mean) / std, clipped to [1, L]; mean and std are set so that alpha is as given."""
-    batch = batch_of(seen)
+    batch = batch_of(model_batch)
     error = float(model.novelty.error(batch.next_x, 2.0)[0])
     statistics = lambda m: (m.errors.mean, m.errors.variance)
     of = lambda mean: eqx.tree_at(statistics, model, (jnp.asarray([mean]), jnp.asarray([0.25])))
@@ -115,10 +115,10 @@ def test_what_is_new_in_life_counts_up_to_a_bound(reward, model, seen, alpha, fa
     assert float(reward(of(error - 0.5 * (alpha - 1)), batch, KEY)[0]) == pytest.approx(factor * plain, rel=1e-3)
 
 
-def test_actions_can_be_told_from_the_embeddings_of_s_and_next_s(ngu, model, seen, taught):
+def test_actions_can_be_told_from_the_embeddings_of_s_and_next_s(ngu, model, model_batch, taught):
     rng = np.random.default_rng(1)
     x, a = rng.uniform(-1, 1, size=(2, 2048, 2))
-    data = seen(x + 0.5 * a, x=x, a=a)
+    data = model_batch(x + 0.5 * a, x=x, a=a)
     learnt, metrics = taught(ngu, model, data, 600)
     _, now = ngu.model_loss(learnt, data, KEY)
     assert float(metrics["inverse_error"][0]) > 0.3  # that of no idea, the variance of a, is 1/3
@@ -170,7 +170,7 @@ def test_mean_and_spread_of_the_error_are_those_of_what_was_visited(ngu, model):
     x = jnp.asarray(rng.normal(size=(3, 2, 6, 2)), jnp.float32)
     lengths = np.asarray([[5, 1], [2, 3], [4, 5]])
     episodes = Episodes(x, jnp.zeros((3, 2, 5, 2)), jnp.asarray(lengths), jnp.ones((3, 2), bool))
-    model = jax.jit(ngu.see)(model, x, episodes)
+    model = jax.jit(ngu.observe_episodes)(model, x, episodes)
     visited = np.concatenate([np.asarray(x)[i][1 : lengths[i] + 1] for i in np.ndindex(3, 2)])
     whitened = jnp.asarray(np.clip((visited - visited.mean(0)) / visited.std(0), -2, 2))
     error = np.mean(

@@ -16,7 +16,7 @@ HORIZON = 6
 
 @pytest.fixture(scope="module")
 def rnd(small):
-    fields = {"model_hidden": (32,), "n_feature": 16, "model_learning_rate": 2e-3, "batch": 64}
+    fields = {"model_hidden": (32,), "n_feature": 16, "model_learning_rate": 2e-3, "batch_size": 64}
     return small("rnd", discount=0.8, fade=0.5, clip=2.0, **fields)
 
 
@@ -26,10 +26,10 @@ def model(rnd, quick_jit):
 
 
 @pytest.fixture(scope="module")
-def after(rnd, model, seen, taught):
+def after(rnd, model, model_batch, taught):
     """(model, metrics) after learning in one corner."""
     corner = np.random.default_rng(0).normal(size=(512, 2)) * 0.1 + 1
-    return taught(rnd, model, seen(corner), 500)
+    return taught(rnd, model, model_batch(corner), 500)
 
 
 def test_the_error_falls_where_it_was_and_stays_elsewhere(rnd, model, after):
@@ -43,7 +43,7 @@ def test_the_error_falls_where_it_was_and_stays_elsewhere(rnd, model, after):
 
 def test_only_the_predictor_learns(model, after):
     learnt, _ = after
-    for part in (lambda m: m.novelty.random, lambda m: m.novelty.seen, lambda m: m.returns):
+    for part in (lambda m: m.novelty.random, lambda m: m.novelty.statistics, lambda m: m.returns):
         jax.tree.map(np.testing.assert_array_equal, part(learnt), part(model))
     changed = jax.tree.map(lambda a, b: not np.array_equal(a, b), learnt.novelty.predictor, model.novelty.predictor)
     assert all(jax.tree.leaves(changed))
@@ -72,10 +72,10 @@ def epoch(seed: int) -> Episodes:
     )
 
 
-def test_the_unit_of_reward_is_the_spread_of_discounted_sums(rnd, model, seen, quick_jit):
+def test_the_unit_of_reward_is_the_spread_of_discounted_sums(rnd, model, model_batch, quick_jit):
     """Two epochs; in the unit the first weighs half, in what the networks see all weigh the same."""
     visited, sums, weights = np.empty((0, 2)), [], []
-    see = quick_jit(rnd.see)
+    see = quick_jit(rnd.observe_episodes)
     for number in (0, 1):
         episodes = epoch(number)
         model = see(model, episodes.states, episodes)
@@ -91,7 +91,7 @@ def test_the_unit_of_reward_is_the_spread_of_discounted_sums(rnd, model, seen, q
     middle = np.average(sums, weights=weights)
     unit = np.sqrt(np.average((sums - middle) ** 2, weights=weights))
     x = np.random.default_rng(5).normal(size=(10, 2))
-    rewards = rnd.reward(model, seen(x), KEY)
+    rewards = rnd.reward(model, model_batch(x), KEY)
     np.testing.assert_allclose(rewards, error(model, x, mean, std) / unit, rtol=1e-3)
 
 

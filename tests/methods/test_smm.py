@@ -30,9 +30,9 @@ def model(smm, quick_jit):
 
 
 @pytest.fixture(scope="module")
-def batch(seen):
+def batch(model_batch):
     rng = np.random.default_rng(0)
-    return seen(rng.normal(size=(20, 2)), z=np.eye(3)[rng.integers(0, 3, 20)])
+    return model_batch(rng.normal(size=(20, 2)), z=np.eye(3)[rng.integers(0, 3, 20)])
 
 
 def test_surprise_is_the_squared_error_and_the_weighed_divergence(smm, model, batch):
@@ -59,13 +59,13 @@ def test_the_reward_adds_how_surely_a_skill_is_told_from_its_states(smm, model, 
 
 
 @pytest.fixture(scope="module")
-def visited(smm, model, seen, taught):
+def visited(smm, model, model_batch, taught):
     """The model after training on skills of which each stays near its own place in 19 of 20 states."""
     rng = np.random.default_rng(1)
     skill = rng.integers(0, 3, 4096)
     near = np.asarray([[-0.6, -0.6], [0.6, -0.6], [0.0, 0.6]])[skill] + 0.1 * rng.normal(size=(4096, 2))
     x = np.where(rng.random((4096, 1)) < 0.95, near, rng.uniform(-1, 1, size=(4096, 2)))
-    return taught(smm, model, seen(x, z=np.eye(3)[skill]), 500)
+    return taught(smm, model, model_batch(x, z=np.eye(3)[skill]), 500)
 
 
 def mean_surprise(smm, model, batch) -> np.ndarray:
@@ -74,19 +74,19 @@ def mean_surprise(smm, model, batch) -> np.ndarray:
     return np.mean(jax.jit(jax.vmap(smm.surprise, (None, None, 0)))(model, batch, keys), axis=0)
 
 
-def test_states_that_were_seldom_visited_are_more_surprising(smm, visited, seen):
+def test_states_that_were_seldom_visited_are_more_surprising(smm, visited, model_batch):
     """Of one skill: its own place, between the places, the corner behind, and far outside."""
     model, metrics = visited
     assert metrics["density_loss"][-50:].mean() < 0.7 * metrics["density_loss"][:5].mean()
     places = np.asarray([[-0.6, -0.6], [0.0, -0.2], [0.9, 0.9], [2.0, 2.0]])
-    surprise = mean_surprise(smm, model, seen(places, z=np.eye(3)[[0, 0, 0, 0]]))
+    surprise = mean_surprise(smm, model, model_batch(places, z=np.eye(3)[[0, 0, 0, 0]]))
     assert np.all(np.diff(surprise) > 0.05)
 
 
-def test_a_place_of_another_skill_is_surprising_for_this_one(smm, visited, seen):
+def test_a_place_of_another_skill_is_surprising_for_this_one(smm, visited, model_batch):
     """rho(s|z): what counts is what this skill visited; the discriminator holds against it."""
     model, _ = visited
-    batch = seen(np.asarray([[-0.6, -0.6], [0.6, -0.6]] * 2), z=np.eye(3)[[0] * 4])
+    batch = model_batch(np.asarray([[-0.6, -0.6], [0.6, -0.6]] * 2), z=np.eye(3)[[0] * 4])
     own, others, _, _ = mean_surprise(smm, model, batch)
     assert others > own + 0.1
     told_apart = np.asarray(jax.nn.log_softmax(model.discriminator(batch.next_x)))[:, 0]

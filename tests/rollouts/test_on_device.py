@@ -5,7 +5,7 @@ import pytest
 
 from leads.rollouts import on_device
 from leads.tasks import make_task
-from leads.tasks.task import Task
+from leads.tasks.task import Dynamics, Task
 
 SPEED = jnp.asarray([1.0, 0.75, 0.5])
 
@@ -22,7 +22,8 @@ def line_task() -> Task:
         low=np.zeros(1),
         high=np.full(1, 4.0),
         make=lambda: pytest.fail("a task on the device needs no environment"),
-        step=lambda s, a: (s + a, s[0] + a[0] >= 3),
+        step_cost="device",
+        dynamics=Dynamics(lambda key: jnp.zeros(1), lambda s, a: (s + a, s[0] + a[0] >= 3), lambda s: s),
     )
 
 
@@ -46,8 +47,8 @@ def test_a_maze_step_by_step(on_wall, monkeypatch):
     noise, asked = np.random.default_rng(0).normal(size=(3, 2, 200, 2)).astype(np.float32), []
     monkeypatch.setattr(on_device, "coloured_noise", lambda *arguments: asked.append(arguments[1:]) or noise)
     task, key = make_task("maze-hard", on_wall=on_wall), jax.random.key(5)
-    assert task.step is not None
-    step = jax.jit(task.step)
+    assert task.dynamics is not None
+    step = jax.jit(task.dynamics.step)
     act = lambda s, skill, noise: jnp.tanh(noise + skill[..., None] - 1)
     episodes = jax.jit(lambda key: on_device.rollout(task, act, 3, 2, "pink", key))(key)
     episodes = jax.tree.map(np.asarray, episodes)

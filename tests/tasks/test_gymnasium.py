@@ -195,9 +195,9 @@ def test_features_and_their_box():
     assert task.features(jnp.asarray([[1.0, 2.0, 3.0]])).tolist() == [[3, 1]]
     assert task.feature_names == ("s[2]", "s[0]")
     assert (task.low.tolist(), task.high.tolist()) == ([0, -1.5], [10, 1.5])
-    assert jax.jit(task.scaled_features)(jnp.asarray([1.5, 0.0, 5.0])).tolist() == [0, 1]
+    assert jax.jit(task.network_features)(jnp.asarray([1.5, 0.0, 5.0])).tolist() == [0, 1]
     assert (task.bins, task.fine_bins) == (10, 50) and environment_task(Boat).fine_bins == 20
-    assert not task.one_scale and task.step is None
+    assert not task.one_scale and task.dynamics is None
 
 
 def test_by_default_everything_counts_within_the_spaces_bounds():
@@ -438,7 +438,7 @@ def test_names_that_lead_nowhere(name, message):
     [
         ({"features": (0, 10)}, "features: [0, 10] is not allowed; give one to three different numbers from 0 to 9"),
         ({"features": (0, 1)}, "low: say where the features' box ends"),
-        (REACHER | {"low": (-1,)}, "low: (-1,) is not allowed; give a number for each of features [8, 9]"),
+        (REACHER | {"low": (-1,)}, "low: (-1.0,) is not allowed; give a number for each of features [8, 9]"),
         (REACHER | {"low": (0.3, 0)}, "low: [0.3, 0.0] is not below high, [0.3, 0.3]"),
         (REACHER | {"low": (0, np.inf)}, "low: (0, inf) is not numbers with commas between them"),
         (REACHER | {"high": (0, np.nan)}, "high: (0, nan) is not numbers with commas between them"),

@@ -1,15 +1,16 @@
 """Tasks by name, and what may be chosen of each."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
-from leads.config.fields import build
+from leads.config.fields import build, plain
 from leads.errors import UserError
-from leads.methods import METHODS, _all_settings, config_class, settings
-from leads.tasks import ROBOTS, TASKS, TaskOptions, complete_options, make_task
+from leads.methods import METHODS, _all_settings, shipped_settings
+from leads.methods.intrinsic import Intrinsic
+from leads.tasks import TASKS, TaskOptions, complete_options, make_task, step_cost
 from leads.tasks.task import Task
 
 PENDULUM = "gym:Pendulum-v1"
@@ -37,15 +38,30 @@ def test_every_task_builds_and_fits_together(name):
     assert set(task.grid_axes) <= set(range(len(task.low))) and 1 <= len(task.grid_axes) <= 3
     assert min(task.horizon, task.budget, task.action_size) > 0
     batch = np.tile(task.start, (2, 3, 1))
-    assert task.features(batch).shape == task.scaled_features(batch).shape == (2, 3, len(task.low))
+    assert task.features(batch).shape == task.network_features(batch).shape == (2, 3, len(task.low))
     environment = task.make()
     state, _ = environment.reset(seed=1)
     assert np.array_equal(state, task.start)
     assert environment.action_space.shape == (task.action_size,)
 
 
-def test_the_tasks_are_the_mazes_and_the_robots():
-    assert list(TASKS) == ["maze-easy", "maze-u", "maze-hard", *ROBOTS]
+def test_only_mazes_are_stepped_on_the_device():
+    for name in TASKS:
+        task = make_task(name)
+        on_device = name.startswith("maze-")
+        assert (task.dynamics is not None) == (task.step_cost == "device") == on_device
+        assert step_cost(name) == task.step_cost
+    assert step_cost("maze:mine.json") == "device" and step_cost(PENDULUM) is None
+
+
+def test_features_have_a_unit_of_their_own_apart_from_the_box():
+    task = make_task("half-cheetah")
+    at = task.start + np.float32([4.0, *[0] * 17])
+    np.testing.assert_allclose(task.boxed_features(at), [0.4, -0.3], atol=1e-6)
+    np.testing.assert_array_equal(task.network_features(at), task.boxed_features(at))  # by default the same
+    apart = replace(task, unit=np.array([2.0, 0.5]))
+    np.testing.assert_allclose(apart.network_features(at), [2.0, -0.6], atol=1e-6)
+    np.testing.assert_array_equal(apart.boxed_features(at), task.boxed_features(at))
 
 
 def test_an_unknown_task_is_answered_with_those_that_are_known():
@@ -53,7 +69,7 @@ def test_an_unknown_task_is_answered_with_those_that_are_known():
         make_task("fetch-push")
     assert str(raised.value) == (
         "task: 'fetch-push' is unknown; allowed are maze-easy, maze-u, maze-hard, fetch-reach, fetch-slide, finger, "
-        "hand, half-cheetah, ant, humanoid, maze:FILE.json and gym:ID"
+        "hand, half-cheetah, ant, humanoid, maze:FILE.json, gym:ID and MODULE:NAME"
     )
     for name in ("", "maze", "maze-", "finger ", "Finger", "gym", "leads/Finger-v0"):
         with pytest.raises(UserError, match=r"^task: .* is unknown; allowed are maze-easy"):
@@ -92,12 +108,12 @@ def test_every_option_is_tested_here():
 @pytest.mark.parametrize(
     "option, value, message",
     [
-        ("on_wall", "bounce", "on_wall: 'bounce' is not one of terminate, stop"),
-        ("on_wall", 1, "on_wall: 1 is not one of terminate, stop"),
+        ("on_wall", "bounce", "on_wall: 'bounce' is not one of terminate, stop, or none"),
+        ("on_wall", 1, "on_wall: 1 is not one of terminate, stop, or none"),
         ("on_wal", "stop", "on_wal: unknown field; allowed are on_wall, maze, features, low, high, horizon"),
-        ("features", 3, "features: 3 is not numbers with commas between them"),
-        ("horizon", 1.5, "horizon: 1.5 is not a whole number"),
-        ("low", ("a",), "low: ('a',) is not numbers with commas between them"),
+        ("features", 3, "features: 3 is not numbers with commas between them, or none"),
+        ("horizon", 1.5, "horizon: 1.5 is not a whole number, or none"),
+        ("low", ("a",), "low: ('a',) is not numbers with commas between them, or none"),
     ],
 )
 @pytest.mark.parametrize("name", ["maze-u", "finger", PENDULUM])
@@ -158,14 +174,14 @@ def test_on_wall_reaches_the_maze_and_its_environment(on_wall, ends):
     environment.reset()
     ended = [environment.step(np.float32([1, 0]))[2] for _ in range(10)]
     assert any(ended) == ends
-    assert task.step is not None
-    assert bool(task.step(np.float32([-0.03, -0.5]), np.float32([1, 0]))[1]) == ends
+    assert task.dynamics is not None
+    assert bool(task.dynamics.step(np.float32([-0.03, -0.5]), np.float32([1, 0]))[1]) == ends
 
 
 # Other defaults of a method on a task
 
 
-ON_SAC = [method for method in METHODS if method not in ("leads", "random")]
+ON_SAC = [method for method in METHODS if issubclass(METHODS.find(method), Intrinsic)]
 
 
 def sections() -> list[tuple[str, str, str]]:
@@ -179,21 +195,21 @@ def test_settings_are_of_a_known_method_and_task_and_build_its_config(whose, tas
     assert method in METHODS and task in (*TASKS, "host")
     fields = _all_settings()[whose][task]
     assert fields
-    config = asdict(build(config_class(method), fields))
-    usual = asdict(build(config_class(method), {}))
+    config = plain(build(METHODS.find(method).Config, fields))
+    usual = plain(build(METHODS.find(method).Config, {}))
     assert config == usual | fields
     otherwise = usual | ({} if task == "host" else _all_settings()[whose].get("host", {}))
     assert all(otherwise[name] != value for name, value in fields.items()), "settings.toml repeats a default"
 
 
-def test_settings_of_simulated_tasks_hold_for_all_of_them_and_a_tasks_own_are_added():
-    assert settings("random", make_task("maze-u")) == settings("leads", make_task("maze-u")) == {}
-    simulated = _all_settings()["leads"]["host"]
-    for task in (make_task(PENDULUM, features=(0,)), make_task("fetch-slide")):
-        assert settings("leads", task) == simulated
-    assert settings("leads", make_task("hand")) == simulated | {"n_skill": 12}
-    assert settings("leads", make_task("finger")) == simulated | _all_settings()["leads"]["finger"]
+def test_settings_of_tasks_on_the_host_hold_for_all_of_them_and_a_tasks_own_are_added():
+    on = lambda method, task: shipped_settings(method, task, step_cost(task) or "cheap")
+    assert on("random", "maze-u") == on("leads", "maze-u") == {}
+    host = _all_settings()["leads"]["host"]
+    assert on("leads", PENDULUM) == on("leads", "fetch-slide") == host
+    assert on("leads", "hand") == host | {"n_skill": 12}
+    assert on("leads", "finger") == host | _all_settings()["leads"]["finger"]
     for method in ON_SAC:
-        assert settings(method, make_task("maze-u")) == {}
-        assert settings(method, make_task("finger")) == _all_settings()["sac"]["host"]
-        assert settings(method, make_task("fetch-slide")) == {"n_episode": 2, "samples_per_step": 2}
+        assert on(method, "maze-u") == {}
+        assert on(method, "finger") == _all_settings()["sac"]["host"]
+        assert on(method, "fetch-slide") == {"n_episode": 2, "samples_per_step": 2}

@@ -201,7 +201,7 @@ def test_no_episode_crosses_a_wall(maze, on_wall, monkeypatch):
 
 
 def step(name, s, a, on_wall="terminate"):
-    dynamics = make_task(name, on_wall=on_wall).step
+    dynamics = make_task(name, on_wall=on_wall).dynamics.step
     assert dynamics is not None
     there, terminal = dynamics(jnp.asarray(s, jnp.float32), jnp.asarray(a, jnp.float32))
     return np.asarray(there).tolist(), bool(terminal)

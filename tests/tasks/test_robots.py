@@ -15,14 +15,14 @@ from gymnasium_robotics.envs.fetch.slide import MujocoFetchSlideEnv
 from gymnasium_robotics.envs.shadow_dexterous_hand.reach import MujocoHandReachEnv
 
 from leads.errors import UserError
-from leads.tasks import ROBOTS, make_task
+from leads.tasks import TASKS, make_task
 from leads.tasks.fetch import PUCK, FetchReach, FetchSlide
 from leads.tasks.finger import ANGLES, Finger
 from leads.tasks.hand import Hand
 from leads.tasks.locomotion import Ant, HalfCheetah, Humanoid
 from leads.tasks.registration import register
 from leads.tasks.robot import new_renderer
-from leads.training import evaluation
+from leads.training import grid
 
 register()
 KINDS = {
@@ -57,7 +57,7 @@ def simulation(environment) -> np.ndarray:
 
 
 def test_all_robots_are_tested_here():
-    assert list(KINDS) == list(ROBOTS)
+    assert list(KINDS) == [name for name, entry in TASKS.items() if entry.module != "maze"]
     for name, kind in KINDS.items():
         assert make_task(name).make is kind
 
@@ -241,7 +241,7 @@ def test_of_the_hand_the_fingertips_count():
     assert np.array_equal(features(environment, "hand").reshape(5, 3), tips)
     axes = ("forefinger y", "ring finger y", "thumb x")
     assert tuple(task.feature_names[i] for i in task.grid_axes) == axes and task.grid_axes == task.counted
-    assert evaluation.n_cells(task, task.bins) == 10**3
+    assert grid.n_cells(task, task.bins) == 10**3
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_the_start_lies_inside_the_grid_and_cells_are_counted_from_its_lower_cor
     for bins in (task.bins, task.fine_bins):
         share = ((counted - task.low) / (task.high - task.low))[list(task.grid_axes)]
         expected = np.ravel_multi_index(tuple((share * bins).astype(int)), (bins,) * len(share))
-        assert evaluation.cells(task, task.start, bins) == expected < evaluation.n_cells(task, bins)
+        assert grid.cells(task, task.start, bins) == expected < grid.n_cells(task, bins)
 
 
 SIZES = {  # state, action, horizon, budget, cells and fine cells a dimension
@@ -304,7 +304,7 @@ def test_sizes_horizons_and_boxes_are_the_studys(name):
     task = make_task(name)
     sizes = (task.state_size, task.action_size, task.horizon, task.budget, task.bins, task.fine_bins)
     assert sizes == SIZES[name]
-    assert not task.one_scale and task.step is None and task.walls is None
+    assert not task.one_scale and task.dynamics is None and task.walls is None
     if name in BOXES:
         assert (tuple(task.low), tuple(task.high)) == BOXES[name]
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import leads
-from leads.methods import make_method
-from leads.methods.diayn import DiaynConfig
-from leads.methods.random import RandomConfig
+from leads.methods.diayn import Diayn, DiaynConfig
+from leads.methods.random import Random, RandomConfig
 from leads.tasks import make_task
 from leads.training import checkpoint
 from leads.training.run import Run
@@ -89,20 +88,20 @@ def test_a_run_with_a_robot_writes_what_it_promises(whole):
     assert all(line["episode_length"] == 50 and 0 < line["coverage_fine"] < line["coverage"] < 50 for line in metrics)
     evaluated = [line["skill_coverage"] for line in metrics]
     assert evaluated[:4] == [None] * 4 and 0 < evaluated[4] < 50  # so few samples are evaluated at the end only
-    assert config["task"] == "finger" and config["options"] == {} and not config["own_task"]
-    assert config["fields"]["target_entropy"] == 0.1  # the finger's own default
+    assert config["task"] == "finger" and config["task_options"] == {} and not config["own_task"]
+    assert config["method_options"]["target_entropy"] == 0.1  # the finger's own default
     assert "mujoco" in config["versions"]
 
 
 def test_evaluation_takes_a_third_of_the_simulators_steps_at_most():
     """3 skills have 20 episodes of 50 steps each, so that 6,000 samples are learnt from for 3,000 of evaluation."""
     finger, maze = make_task("finger"), make_task("maze-u")
-    method = make_method("diayn", DiaynConfig(n_skill=3), finger)
+    method = Diayn(DiaynConfig(n_skill=3), finger)
     due = evaluations(finger, method, budget=20_000)
     epochs = [(before, before + 300) for before in range(0, 20_000, 300)]
     assert [after for before, after in epochs if due(before, after)] == [6_000, 12_000, 18_000, 20_100]
     assert all(evaluations(maze, method, budget=20_000)(*epoch) for epoch in epochs)
-    control = evaluations(finger, make_method("random", RandomConfig(), finger), budget=20_000)
+    control = evaluations(finger, Random(RandomConfig(), finger), budget=20_000)
     assert [after for before, after in epochs if control(before, after)] == [20_100]  # always the same, so once
 
 

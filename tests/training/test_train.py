@@ -51,7 +51,7 @@ def test_a_run_writes_what_it_promises(whole):
     keys = {"method", "task", "seed", "samples", "coverage", "coverage_fine", "skill_coverage", "distinctness", "reach"}
     assert keys | {"wall_seconds", "cpu_seconds", "peak_rss_mb", "versions"} <= set(summary)
     assert all(summary[name] == metrics[-1][name] for name in keys - {"method", "task", "seed"})
-    assert config["fields"]["n_episode"] == 2 and config["fields"]["n_skill"] == 6
+    assert config["method_options"]["n_episode"] == 2 and config["method_options"]["n_skill"] == 6
     assert np.all(np.diff([line["coverage"] for line in metrics]) >= 0)
 
 
@@ -123,10 +123,16 @@ def test_a_changed_config_does_not_cost_the_run(whole, tmp_path):
     shutil.copytree(whole, run)
     config = json.loads((run / "config.json").read_text())
     for change in ({"actor_hidden": [7]}, {"actor_hidden": "wide"}, {"colour": 1}):
-        (run / "config.json").write_text(json.dumps(config | {"fields": config["fields"] | change}))
+        (run / "config.json").write_text(json.dumps(config | {"method_options": config["method_options"] | change}))
         with pytest.raises(leads.UserError, match=r"config\.json"):
             leads.resume(run, samples=12_000)
-    for change in ({"samples": "many"}, {"fields": 3}, {"maze": {"walls": 3}}, {"method": "magic"}, {"format": 99}):
+    for change in (
+        {"samples": "many"},
+        {"method_options": 3},
+        {"task_options": 3},
+        {"method": "magic"},
+        {"format": 99},
+    ):
         (run / "config.json").write_text(json.dumps(config | change))
         with pytest.raises(leads.UserError, match=r"config\.json cannot be used"):
             leads.resume(run)
@@ -209,7 +215,7 @@ def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
     remembered = [[line["epoch"] for line in Run.open(path).read_lines("skills.jsonl")] for path in (run, whole)]
     assert remembered[0] == sorted({*remembered[1], old_end})
     assert Run.open(run).summary()["samples"] == Run.open(whole).summary()["samples"]
-    assert Run.open(run).config() == Run.open(whole).config()
+    assert Run.open(run).config == Run.open(whole).config
 
 
 def test_two_processes_on_one_directory_are_refused(tmp_path):

@@ -1,1 +1,1 @@
-"""Many runs: a suite of them, on the cores of this machine or on a cluster."""
+"""Benchmarks: the runs of a suite, on the cores of this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""The benchmark: all runs of a suite, however often it is started."""
+"""The benchmark: does the runs of a suite that are missing, however often it is started."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,21 +9,22 @@ from typing import Literal
 
 from leads.benchmark.costs import Costs
 from leads.benchmark.engine import Engine
+from leads.benchmark.job import Job
 from leads.benchmark.on_cores import OnCores, cores
 from leads.benchmark.on_ray import OnRay
 from leads.benchmark.standing import Standing, check, standing
-from leads.benchmark.suites import Job, load
+from leads.benchmark.suites import load
 from leads.compilation import use_one_core
 from leads.errors import UserError
 from leads.training.run import Run
 
 Report = Callable[[list[Standing], Costs], None]
-"""Told about twice a second how far all jobs are."""
+"""Called about twice a second with the standing of all jobs."""
 
 TRIES = 3
-"""How often a run is begun or continued without getting any further before it is given up."""
+"""Attempts without progress after which a run is given up."""
 LOOK_EVERY = 0.5
-"""Seconds."""
+"""Seconds between two looks at the runs."""
 
 
 def benchmark(
@@ -35,10 +36,10 @@ def benchmark(
     checkpoint_every: int = 10,
     report: Report = lambda standings, costs: None,
 ) -> list[Standing]:
-    """Does what is not done yet of a suite, each run in its directory below `out`, and says how all of them stand.
+    """Does the runs of a suite that are not done yet, each in a directory below `out`; returns how all of them stand.
 
-    The local engine does `processes` runs at a time, one a core if not given. `address` is that of a Ray cluster; one
-    is started on this machine if not given.
+    The local engine does `processes` runs at a time, by default one per core. `address` is that of a Ray cluster; by
+    default one is started on this machine.
     """
     for name, value, of in (("processes", processes, "local"), ("address", address, "ray")):
         if value is not None and engine != of:
@@ -63,7 +64,7 @@ def benchmark(
 
 
 def _do(jobs: list[Job], out: Path, engine: Engine, report: Report) -> list[Standing]:
-    """Does all jobs, the longest first; one that fails again and again is left as failed."""
+    """Does all jobs, the longest first; one that fails TRIES times without progress is given up."""
     costs, tries, furthest = Costs(), Counter[str](), Counter[str]()
     stand = {job.name: standing(job, out) for job in jobs}
     for s in stand.values():
@@ -78,7 +79,7 @@ def _do(jobs: list[Job], out: Path, engine: Engine, report: Report) -> list[Stan
             try:
                 engine.begin(longest)
             except OSError as error:
-                ended.append((longest, f"it cannot be begun: {error}"))
+                ended.append((longest, f"it cannot begin: {error}"))
         ended += engine.ended(LOOK_EVERY)
         for s in stand.values():
             if s.state == "running":

@@ -1,24 +1,19 @@
-"""What runs cost: known from those that are finished, guessed of the others."""
+"""What runs cost: known from finished ones, guessed for the others."""
 
 from pathlib import Path
 
+from leads.benchmark.job import Job
 from leads.benchmark.standing import Standing
-from leads.benchmark.suites import Job
+from leads.methods import METHODS
 from leads.training.run import Run
+from leads.training.run_config import RunConfig
 
-LEARNING = {"leads": 4.5e-4, "random": 3e-6}
-"""CPU seconds a sample in mazes, roughly, as studies/results/runs.csv has them."""
-OTHER_LEARNING = 1.3e-4
-"""Of methods on SAC, whose gradient steps come on top."""
-GRADIENT_STEP = {"ngu": 2.2e-2}
-OTHER_GRADIENT_STEP = 1.1e-2
-SIMULATOR = {"fetch-reach": 1.3e-3, "fetch-slide": 1.7e-3, "hand": 1.7e-3, "finger": 1e-4}
-"""What a simulator adds to that; evaluation is part of it."""
-OTHER_SIMULATOR = 3e-4
-LEADS_ON_HOST = 3e-3
-"""What LEADS adds on simulators, where it learns more from each sample."""
+LEARNING = 3e-4
+"""CPU seconds per sample of a method that does not say its own, roughly."""
+STEP = {"device": 0.0, "cheap": 2e-4, "dear": 1.5e-3}
+"""CPU seconds that a simulator adds per sample, evaluation among them; roughly those of studies/results/runs.csv."""
 COMPILING = 15.0
-"""CPU seconds a run that is the first of its kind, roughly."""
+"""CPU seconds of the first run of its kind, roughly."""
 
 
 class Costs:
@@ -26,7 +21,7 @@ class Costs:
 
     def __init__(self):
         self.known: dict[str, float] = {}
-        """Kind of a job -> seconds a sample."""
+        """Kind of a job -> seconds per sample."""
 
     def learn(self, job: Job, out: Path) -> None:
         """Takes a finished job as an example."""
@@ -35,16 +30,17 @@ class Costs:
 
     def of(self, job: Job) -> float:
         """The whole job."""
-        config = job.config
         if job.kind in self.known:
-            return config.samples * self.known[job.kind]
-        each = LEARNING.get(config.method, OTHER_LEARNING)
-        if "samples_per_step" in config.fields:
-            each += GRADIENT_STEP.get(config.method, OTHER_GRADIENT_STEP) / config.fields["samples_per_step"]
-        if not config.task.startswith("maze"):
-            each += SIMULATOR.get(config.task, OTHER_SIMULATOR) + LEADS_ON_HOST * (config.method == "leads")
-        return COMPILING + config.samples * each
+            return job.config.samples * self.known[job.kind]
+        return COMPILING + job.config.samples * _guess(job.config)
 
     def left(self, standing: Standing) -> float:
         """What is still to be done of a job."""
         return 0.0 if standing.state == "failed" else self.of(standing.job) * (1 - standing.part)
+
+
+def _guess(config: RunConfig) -> float:
+    """Seconds per sample."""
+    own = getattr(METHODS.find(config.method), "seconds_per_sample", None)
+    learning = LEARNING if own is None else own(config.method_config, config.step_cost)
+    return learning + STEP[config.step_cost]

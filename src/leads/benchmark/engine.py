@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from leads.benchmark.suites import Job
+from leads.benchmark.job import Job
 
 
 class Engine(Protocol):
@@ -15,9 +15,9 @@ class Engine(Protocol):
     def begin(self, job: Job) -> None: ...
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
-        """Waits at most so long for jobs to end; those that did, and why if they failed."""
+        """Waits at most so long for jobs to end; returns those that did, each with the reason if it failed."""
         ...
 
     def close(self) -> None:
-        """Stops what is going on."""
+        """Stops all jobs."""
         ...

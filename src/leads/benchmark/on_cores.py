@@ -1,4 +1,4 @@
-"""The local engine: a process a run, as many at a time as there are cores."""
+"""The local engine: one process per run, as many at a time as there are cores."""
 
 import multiprocessing
 import os
@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from leads.benchmark.suites import Job
+from leads.benchmark.job import Job
 from leads.benchmark.work import work
 from leads.errors import UserError, in_a_line
 
@@ -24,7 +24,7 @@ class OnCores:
     def __init__(self, out: Path, processes: int, checkpoint_every: int):
         self.out, self.processes, self.checkpoint_every = out, processes, checkpoint_every
         self.running: dict[Any, tuple[Job, BaseProcess, Connection]] = {}
-        """By what tells that the process has ended; through the connection comes why, if it failed."""
+        """By the sentinel of the process; the connection brings the reason of a failure."""
 
     def has_room(self) -> bool:
         return len(self.running) < self.processes
@@ -32,13 +32,13 @@ class OnCores:
     def begin(self, job: Job) -> None:
         log, spawn = job.log(self.out), multiprocessing.get_context("spawn")
         log.parent.mkdir(parents=True, exist_ok=True)
-        reason, to_say = spawn.Pipe(duplex=False)
-        arguments = job, job.directory(self.out), self.checkpoint_every, log, to_say
+        reason, to_tell = spawn.Pipe(duplex=False)
+        arguments = job.arguments, job.directory(self.out), self.checkpoint_every, log, to_tell
         process = spawn.Process(target=_child, args=arguments, daemon=True)
         with _without_interrupts():
             process.start()
             self.running[process.sentinel] = job, process, reason
-        to_say.close()
+        to_tell.close()
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
         found = []
@@ -60,13 +60,13 @@ class OnCores:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """What is started here never sees Ctrl-C: it is for the benchmark, which then stops its runs."""
+    """What is started here ignores Ctrl-C: the benchmark handles it and stops its runs."""
     resource_tracker.ensure_running()  # the first process starts it otherwise, and it unblocks interrupts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -84,14 +84,14 @@ def _reason(exit_code: int, reason: Connection) -> str:
         return f"its process ended with exit code {exit_code}" if exit_code else ""
 
 
-def _child(job: Job, directory: Path, checkpoint_every: int, log: Path, reason: Connection) -> None:
-    """A run in a process of its own; whatever is said goes to the log, and why it failed to the benchmark."""
+def _child(arguments: dict[str, Any], directory: Path, checkpoint_every: int, log: Path, reason: Connection) -> None:
+    """A run in a process of its own: its output goes to the log, the reason of a failure to the benchmark."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         with open(log, "a") as file:
             os.dup2(file.fileno(), sys.stdout.fileno())
             os.dup2(file.fileno(), sys.stderr.fileno())
-        work(job, directory, checkpoint_every)
+        work(arguments, directory, checkpoint_every)
     except Exception as error:
         reason.send(in_a_line(error))
         if isinstance(error, UserError):

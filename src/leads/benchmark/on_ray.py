@@ -1,18 +1,21 @@
-"""The cluster engine: a Ray task a run, as many at a time as the cluster has cores.
+"""The cluster engine: one Ray task per run, as many at a time as the cluster has cores.
 
-No file system has to be shared. A worker gets what there is of its run from the driver's node, goes on with it in a
-directory of its own and sends every checkpoint back; so a run on a lost node goes on elsewhere from its last one.
+No file system has to be shared. A worker fetches what there is of its run from the driver's node, continues it in a
+directory of its own and sends every checkpoint back; so a run on a lost node continues elsewhere from its last one.
+Modules of your own, of which a suite names methods, tasks or metrics, are imported from the driver's `sys.path`: a
+node that does not share it needs them installed.
 """
 
 import logging
 import os
 import socket
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from leads.benchmark.suites import Job
+from leads.benchmark.job import Job, add_to_log
 from leads.benchmark.work import work
 from leads.errors import UserError, in_a_line
 from leads.training import checkpoint
@@ -42,9 +45,10 @@ class OnRay:
         self.ray, self.out, self.checkpoint_every = ray, out, checkpoint_every
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         again = {"max_restarts": -1, "max_task_retries": -1}
-        self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here, **again).remote(out)
+        self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here, **again).remote()
         environment = {"env_vars": {"XLA_FLAGS": os.environ["XLA_FLAGS"]}}
         self.work = ray.remote(num_cpus=1, max_retries=0, max_calls=1, runtime_env=environment)(remote_work)
+        self.paths = [os.path.abspath(path) for path in sys.path]
         self.running: dict[Any, Job] = {}
         """By the Ray task."""
 
@@ -52,7 +56,8 @@ class OnRay:
         return len(self.running) < self.ray.cluster_resources().get("CPU", 0)
 
     def begin(self, job: Job) -> None:
-        self.running[self.work.remote(job, self.checkpoint_every, self.shelf)] = job
+        task = self.work.remote(job.arguments, job.directory(self.out), self.checkpoint_every, self.shelf, self.paths)
+        self.running[task] = job
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
         if not self.running:  # a cluster without cores, until a node joins
@@ -70,7 +75,7 @@ class OnRay:
         except self.ray.exceptions.RayError as error:
             text = f"its worker was lost: {str(error).strip()}"
             reason = text.split(". ")[0]
-        job.say(self.out, text)
+        add_to_log(job.directory(self.out), text)
         return reason
 
     def close(self) -> None:
@@ -78,7 +83,7 @@ class OnRay:
 
 
 def _try(address: str | None) -> None:
-    """Finds out at once what Ray would find out in minutes."""
+    """Fails at once where Ray would fail after minutes."""
     if address is None or address in ("auto", "local"):
         return
     host, _, port = address.rpartition(":")
@@ -88,34 +93,31 @@ def _try(address: str | None) -> None:
 
 
 class Shelf:
-    """The driver's run directories, as workers everywhere see them."""
+    """The run directories on the driver's node, as workers everywhere see them."""
 
-    def __init__(self, out: Path):
-        self.out = out
-
-    def get(self, job: Job) -> Files:
+    def get(self, directory: Path) -> Files:
         """What there is of a run, without damaged checkpoints."""
-        run = Run(job.directory(self.out))
-        if run.directory.exists() and not (run.directory / "config.json").exists():
+        run = Run(directory)
+        if directory.exists() and not (directory / "config.json").exists():
             run.refuse_if_used()
         for epoch, wrong in checkpoint.damaged(run.checkpoints).items():
-            job.say(self.out, f"{wrong}; it is removed")
+            add_to_log(directory, f"{wrong}; it is removed")
             checkpoint.remove(run.checkpoints, epoch)
-        return read(run.directory)
+        return read(directory)
 
-    def put(self, job: Job, epoch: int, files: Files, names: set[str]) -> None:
-        """Makes a run what it was elsewhere at a checkpoint: what is new of its files, and the names of all of them."""
-        run = Run(job.directory(self.out))
-        run.directory.mkdir(parents=True, exist_ok=True)
+    def put(self, directory: Path, epoch: int, files: Files, names: set[str]) -> None:
+        """Makes a run what it was elsewhere at a checkpoint: `files` are those that are new, `names` those of all."""
+        run = Run(directory)
+        directory.mkdir(parents=True, exist_ok=True)
         with run.lock():
             if max(checkpoint.epochs(run.checkpoints), default=0) > epoch:
                 return  # from a worker that was thought lost
             if "summary.json" not in names:
                 run.forget_end()
             for path in sorted(run.checkpoints.glob("*")):
-                if str(path.relative_to(run.directory)) not in names:
+                if str(path.relative_to(directory)) not in names:
                     path.unlink(missing_ok=True)
-            write(run.directory, files)
+            write(directory, files)
 
 
 def read(directory: Path) -> Files:
@@ -131,16 +133,17 @@ def write(directory: Path, files: Files) -> None:
         checkpoint.write_whole(directory / name, content)
 
 
-def remote_work(job: Job, checkpoint_every: int, shelf: Any) -> None:
-    """A run on a node of the cluster."""
+def remote_work(arguments: dict[str, Any], home: Path, checkpoint_every: int, shelf: Any, paths: list[str]) -> None:
+    """A run on a node of the cluster; `home` is its directory on the driver's."""
     import ray
 
+    sys.path += [path for path in paths if path not in sys.path]
     sent: set[str] = set()
 
     def send(epoch: int) -> None:
         files = read(directory)
         new = {name: content for name, content in files.items() if name in CHANGING or name not in sent}
-        ray.get(shelf.put.remote(job, epoch, new, set(files)))
+        ray.get(shelf.put.remote(home, epoch, new, set(files)))
         sent.update(files)
 
     def send_checkpoint(metrics: dict[str, Any]) -> None:
@@ -148,7 +151,7 @@ def remote_work(job: Job, checkpoint_every: int, shelf: Any) -> None:
             send(metrics["epoch"])
 
     with tempfile.TemporaryDirectory(prefix="leads-") as scratch:
-        directory = Path(scratch) / job.name
-        write(directory, ray.get(shelf.get.remote(job)))
-        work(job, directory, checkpoint_every, send_checkpoint)
+        directory = Path(scratch) / home.name
+        write(directory, ray.get(shelf.get.remote(home)))
+        work(arguments, directory, checkpoint_every, send_checkpoint)
         send(Run(directory).metrics()[-1]["epoch"])

@@ -1,15 +1,14 @@
-"""How far the jobs of a suite are, as their run directories tell it."""
+"""How far the jobs of a suite are, read from their run directories."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from leads.benchmark.suites import Job
-from leads.config.fields import build
+from leads.benchmark.job import Job
 from leads.errors import UserError
-from leads.methods import config_class
-from leads.training.run import Run, RunConfig
+from leads.training.run import Run
+from leads.training.run_config import RunConfig
 
 TAIL = 16_384
 """Bytes at the end of a log in which its last line is looked for."""
@@ -22,7 +21,8 @@ class Standing:
     job: Job
     state: Literal["waiting", "running", "done", "failed"]
     samples: int = 0
-    coverage: float = 0.0
+    metrics: dict[str, Any] = field(default_factory=dict)
+    """Those of its last epoch."""
     reason: str = ""
     """Why it failed, or failed before."""
 
@@ -36,20 +36,18 @@ def standing(job: Job, out: Path, running: bool = False) -> Standing:
     """How far a job is that is running or not."""
     directory = job.directory(out)
     last = _last_line(directory / "metrics.jsonl")
-    numbers = (last["samples"], last["coverage"]) if last else (0, 0.0)
-    if running:
-        return Standing(job, "running", *numbers)
-    return Standing(job, "done" if _is_done(job, directory) else "waiting", *numbers)
+    state = "running" if running else "done" if _is_done(job, directory) else "waiting"
+    return Standing(job, state, last.get("samples", 0), last)
 
 
 def _is_done(job: Job, directory: Path) -> bool:
-    return Run(directory).is_finished and Run.open(directory).config().samples == job.config.samples
+    return Run(directory).is_finished and Run.open(directory).config.samples == job.config.samples
 
 
-def _last_line(path: Path) -> dict[str, Any] | None:
-    """The newest line of a log that is whole."""
+def _last_line(path: Path) -> dict[str, Any]:
+    """The newest line of a log that is whole; empty if there is none."""
     if not path.exists():
-        return None
+        return {}
     with open(path, "rb") as file:
         file.seek(max(path.stat().st_size - TAIL, 0))
         for line in reversed(file.read().splitlines()):
@@ -57,18 +55,18 @@ def _last_line(path: Path) -> dict[str, Any] | None:
                 found = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(found, dict) and {"samples", "coverage"} <= found.keys():
+            if isinstance(found, dict) and "samples" in found:
                 return found
-    return None
+    return {}
 
 
 def check(jobs: list[Job], out: Path) -> None:
-    """That the runs which are there are those that the suite says, of no more samples."""
+    """Refuses runs that are there with other options than the suite gives them, or with more samples."""
     for job in jobs:
         directory = job.directory(out)
         if not (directory / "config.json").exists():
             continue
-        config = Run.open(directory).config()
+        config = Run.open(directory).config
         there, said = _values(config), _values(job.config)
         for name in said | there:
             if there.get(name) != said.get(name):
@@ -84,7 +82,9 @@ def check(jobs: list[Job], out: Path) -> None:
 
 
 def _values(config: RunConfig) -> dict[str, Any]:
-    """All but the samples that makes a run what it is, as JSON has it."""
-    fields = asdict(build(config_class(config.method), config.fields))
-    values = {"task": config.task, "method": config.method, "seed": config.seed} | config.options | fields
-    return json.loads(json.dumps(values))
+    """All that makes a run what it is, but for its samples, as JSON has it."""
+    values = json.loads(json.dumps(config.to_json()))
+    options = values.pop("task_options") | values.pop("method_options")
+    metrics = [metric["name"] for metric in values.pop("metrics")]
+    del values["samples"]
+    return values | options | {"metrics": metrics}

@@ -1,9 +1,9 @@
-"""A job of a suite as any engine does it."""
+"""What a worker of any engine does."""
 
 import time
 from pathlib import Path
+from typing import Any
 
-from leads.benchmark.suites import Job
 from leads.errors import UserError
 from leads.training.run import Run
 from leads.training.train import Report, resume, train
@@ -12,14 +12,15 @@ PATIENCE = 60
 """Seconds to wait for a run that another process holds."""
 
 
-def work(job: Job, directory: Path, checkpoint_every: int, report: Report = lambda metrics: None) -> None:
-    """Begins the run of a job, or continues it."""
-    c = job.config
+def work(
+    arguments: dict[str, Any], directory: Path, checkpoint_every: int, report: Report = lambda metrics: None
+) -> None:
+    """Begins the run of a job, given as its `arguments`, or continues it."""
     if (directory / "config.json").exists():
         _wait_until_free(Run(directory))
-        resume(directory, c.samples, checkpoint_every, report=report)
+        resume(directory, arguments["samples"], checkpoint_every, report=report)
     else:
-        train(c.task, c.method, c.seed, c.samples, directory, checkpoint_every, report=report, **c.options, **c.fields)
+        train(out=directory, checkpoint_every=checkpoint_every, report=report, **arguments)
 
 
 def _wait_until_free(run: Run) -> None:

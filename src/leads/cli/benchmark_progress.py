@@ -1,4 +1,4 @@
-"""Live progress of a benchmark: a line for each run that is going on and one for all of them."""
+"""Live progress of a benchmark: one line per running run, and one for all of them."""
 
 import time
 
@@ -8,27 +8,30 @@ from rich.table import Table
 from leads.benchmark.costs import Costs
 from leads.benchmark.standing import Standing
 from leads.cli.progress import Display, clock
+from leads.training.metrics import HEADLINE, headline
 
 SILENT = 600.0
 """Seconds without a new epoch after which a run's line says so; it may hang."""
+EVERY_EPOCH = [metric for metric in HEADLINE if not metric.of_skills]
+"""Metrics that are known after every epoch."""
 
 
 class BenchmarkProgress(Display):
-    """Call it with how far all jobs are."""
+    """Call it with the standing of all jobs."""
 
     def __init__(self):
         super().__init__(plain_every=30.0)
         self.first: dict[str, Standing] = {}
         self.before: dict[str, Standing] = {}
         self.news: dict[str, float] = {}
-        """When a run last got any further."""
+        """When each run last made progress."""
         self.begun = time.monotonic()
         self.most_at_once = 1
 
     def __call__(self, standings: list[Standing], costs: Costs) -> None:
         self.first = self.first or {s.job.name: s for s in standings}
         for s in standings:
-            if s.part < self.first[s.job.name].part:  # it goes on from its last checkpoint
+            if s.part < self.first[s.job.name].part:  # it continues from its last checkpoint
                 self.first[s.job.name] = s
             before = self.before.get(s.job.name, self.first[s.job.name])
             if before.state != s.state:
@@ -55,10 +58,10 @@ class BenchmarkProgress(Display):
 
     def _silence(self, s: Standing) -> str:
         silent = time.monotonic() - self.news.get(s.job.name, self.begun)
-        return f", no further for {clock(silent)}" if silent > SILENT else ""
+        return f", no progress for {clock(silent)}" if silent > SILENT else ""
 
     def _seconds_left(self, standings: list[Standing], costs: Costs) -> float | None:
-        """From what was done so far at what cost; the last long run goes alone."""
+        """From the cost of what was done so far; the longest run may be the last one alone."""
         gained = sum(costs.of(s.job) * (s.part - self.first[s.job.name].part) for s in standings)
         left = [costs.left(s) for s in standings]
         if gained <= 0 or not any(left):
@@ -69,14 +72,17 @@ class BenchmarkProgress(Display):
 
 def _event(s: Standing) -> str:
     if s.state == "running":
-        return "goes on" if s.samples else "begins"
-    return {"done": f"done, {_numbers(s)}", "failed": f"failed, {s.reason}", "waiting": f"is tried again, {s.reason}"}[
-        s.state
-    ]
+        return "continues" if s.samples else "begins"
+    return {
+        "done": f"done: {s.samples:,} samples, {headline(s.metrics)}",
+        "failed": f"failed: {s.reason}",
+        "waiting": f"will be retried: {s.reason}",
+    }[s.state]
 
 
 def _numbers(s: Standing) -> str:
-    return f"{s.samples:,} of {s.job.config.samples:,} samples, coverage {s.coverage:.0f} %"
+    known = (f", {metric.title} {metric.text(metric.of(s.metrics))}" for metric in EVERY_EPOCH)
+    return f"{s.samples:,} of {s.job.config.samples:,} samples{''.join(known)}"
 
 
 def _table(line: str, standings: list[Standing], running: list[tuple[Standing, str]], costs: Costs) -> Table:

@@ -87,6 +87,8 @@ class Field:
     kind: Any
     default: Any
     doc: str
+    registry: Registry | None = None
+    """What a part is chosen from."""
 
 
 def fields(cls: type, given: Mapping[str, Any] | None = None) -> dict[str, Field]:
@@ -96,7 +98,8 @@ def fields(cls: type, given: Mapping[str, Any] | None = None) -> dict[str, Field
     for field in dataclasses.fields(cls):
         registry = field.metadata.get("registry")
         default = field.metadata["default"] if registry else field.default
-        found[field.name] = Field(str if registry else kinds[field.name], default, documents.get(field.name, ""))
+        kind = str if registry else kinds[field.name]
+        found[field.name] = Field(kind, default, documents.get(field.name, ""), registry)
         if registry:
             found |= fields(registry.find(_part_of(given.get(field.name, default))).Config, given)
     return found
@@ -153,6 +156,15 @@ def parse(name: str, kind: Any, text: str) -> Any:
         return checked(name, kind, bare(text) if bare in (int, float) else text)
     except ValueError as error:
         raise UserError(f"{name}: {text!r} is not {described(kind)}") from error
+
+
+def placeholder(kind: Any) -> str:
+    """What stands for a value in the help of the command line: N, X,..., {pink,white}."""
+    bare = _bare(kind)
+    if get_origin(bare) is tuple:
+        return f"{placeholder(get_args(bare)[0])},..."
+    words = ("true", "false") if bare is bool else get_args(bare) if get_origin(bare) is Literal else ()
+    return f"{{{','.join(words)}}}" if words else {int: "N", float: "X"}.get(bare, "NAME")
 
 
 def is_word(kind: Any) -> bool:

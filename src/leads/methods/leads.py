@@ -1,5 +1,7 @@
 """LEADS: learning diverse skills through successor state measures (Algorithm 1 of the paper)."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -24,7 +26,7 @@ class LeadsState(eqx.Module):
 
     skills: Float[Array, "skill skill_size"]
     """Orthonormal skill vectors z."""
-    policy: object
+    policy: Any
     """What the way to improve it has learnt."""
     measure: Learner[Measure]
     targets: Float[Array, "skill target state"]

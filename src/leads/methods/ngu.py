@@ -14,7 +14,7 @@ from leads.data.running_statistics import RunningStatistics
 from leads.methods.intrinsic import Batch, Intrinsic
 from leads.methods.rnd import Novelty, RndConfig
 from leads.nn.networks import MLP
-from leads.tasks.task import StepCost, Task
+from leads.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,11 @@ class Ngu(Intrinsic):
 
     Config = NguConfig
     title = "NGU"
+    seconds_per_step = 2.2e-2
 
     def __init__(self, config: NguConfig, task: Task):
         super().__init__(config, task)
         self.earlier = task.horizon - 1
-
-    @staticmethod
-    def seconds_per_sample(config: NguConfig, step_cost: StepCost) -> float:
-        return 1.3e-4 + 2.2e-2 / config.samples_per_step
 
     @property
     def skill_size(self) -> int:

@@ -24,7 +24,7 @@ class RndConfig(IntrinsicConfig):
     n_feature: Positive[int] = 512
     """Outputs of the random network and of its predictor (published: 512)."""
     fade: Share[float] = 0.9
-    """Decay per epoch of past rewards in the statistics that normalise the reward (published: 1, over far longer runs)."""
+    """Decay per epoch of past rewards in the statistics that normalise it (published: 1, over far longer runs)."""
     clip: Positive[float] = 5.0
     """Inputs are standardised and clipped to this (published: 5)."""
 

@@ -44,8 +44,8 @@ class Task:
     """Lower corner of the coverage grid."""
     high: np.ndarray
     """Upper corner of the coverage grid."""
-    make: "Callable[..., gymnasium.Env]"
-    """The task as a Gymnasium environment; takes Gymnasium's `render_mode`."""
+    make: "Callable[..., gymnasium.Env] | None" = None
+    """The task as a Gymnasium environment, for stepping on the host and for films; takes `render_mode`."""
     step_cost: StepCost = "cheap"
     """Decides how often skills are evaluated and which default settings apply."""
     dynamics: Dynamics | None = None

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 from leads.data.episodes import Episodes
 from leads.tasks.task import Task
 
+
 def n_cells(task: Task, bins: int) -> int:
     return bins ** len(task.grid_axes)
 

@@ -1,4 +1,4 @@
-"""The skills of several runs on one task beside each other."""
+"""The skills of several runs on one task side by side."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +12,15 @@ from leads.agent import Agent
 from leads.data.episodes import Episodes
 from leads.errors import UserError
 from leads.report import style
-from leads.report.run.figures import draw_skills, metrics_of, runs_figure, told
+from leads.report.run.figures import metrics_of
+from leads.report.run.panels import draw_skills, runs_figure
 from leads.report.run.planes import Plane, component_plane, feature_planes, principal_components, real_paths
-from leads.training.evaluation import EVALUATION_EPISODES
+from leads.training.metrics import headline
+from leads.training.train import EVALUATION_EPISODES
 
 
 def write_comparison(agents: Sequence[Agent], out: Path) -> Path:
-    """Draws runs in the order given, as PNG and PDF, and returns the PNG's path."""
+    """Draws runs in the order given, as PNG and PDF, and returns the path of the PNG."""
     tasks = sorted({agent.task.name for agent in agents})
     if len(tasks) > 1:
         raise UserError(f"runs on one task can be compared, not on {' and '.join(tasks)}")
@@ -26,7 +28,7 @@ def write_comparison(agents: Sequence[Agent], out: Path) -> Path:
 
 
 def comparison_figure(agents: Sequence[Agent]) -> Figure:
-    """All skills of each run in one panel, with the run's last numbers above it."""
+    """One panel per run with all its skills, and its last metrics above."""
     episodes = [agent.episodes(EVALUATION_EPISODES) for agent in agents]
     planes = _planes(agents, episodes)
 
@@ -38,7 +40,7 @@ def comparison_figure(agents: Sequence[Agent]) -> Figure:
 
 
 def _planes(agents: Sequence[Agent], episodes: Sequence[Episodes]) -> list[Plane]:
-    """The first two features of each run's grid; without these, components of what all runs visit together."""
+    """The first two features of each run's grid; without these, principal components of all runs' states together."""
     features = [feature_planes(agent) for agent in agents]
     if all(features):
         return [planes[0] for planes in features]
@@ -48,8 +50,5 @@ def _planes(agents: Sequence[Agent], episodes: Sequence[Episodes]) -> list[Plane
 
 
 def _title(agent: Agent) -> str:
-    config, metrics = agent.run.config(), metrics_of(agent)
-    name = f"{config.method}, seed {config.seed}"
-    if not metrics:
-        return name
-    return f"{name}, {metrics[-1]['samples']:,} samples\n{told(metrics[-1])}"
+    name, metrics = f"{agent.config.method_in_paths}, seed {agent.config.seed}", metrics_of(agent)
+    return f"{name}, {metrics[-1]['samples']:,} samples\n{headline(metrics[-1])}" if metrics else name

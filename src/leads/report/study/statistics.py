@@ -11,7 +11,7 @@ import scipy.stats
 from jaxtyping import Float
 
 Scores = Sequence[Float[np.ndarray, "*batch run"]]
-"""The scores of one method's runs, an array a task; tasks may have different numbers of runs."""
+"""The scores of one method's runs, one array per task; tasks may have different numbers of runs."""
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95

@@ -1,4 +1,4 @@
-"""Tables as Markdown, LaTeX, CSV and HTML, and the words in their cells."""
+"""Tables as Markdown, LaTeX, CSV and HTML, and the text in their cells."""
 
 import csv
 import io
@@ -12,6 +12,9 @@ from leads.report.study.statistics import welch
 from leads.training.checkpoint import write_whole
 
 MISSING = "missing"
+BAR = "\\|"
+"""A bar that does not end a cell of Markdown."""
+MEAN_PARTS = ("mean", "std", "n")
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,14 @@ class Table:
     """The column that tells rows apart; it stays in sight when a narrow screen is scrolled."""
 
     def markdown(self) -> str:
+        return f"**{self.title}.** {self.note}\n\n{self.grid()}\n"
+
+    def grid(self) -> str:
+        """In Markdown, without title and note."""
         bold = lambda cell: f"**{cell.text}**" if cell.bold else cell.text
-        body = [[bold(cell).replace("|", "\\|") for cell in row] for row in self.rows]
-        head = [column.title.replace("|", "\\|") for column in self.columns]
-        return f"**{self.title}.** {self.note}\n\n{markdown(head, body)}\n"
+        lines = [[column.title for column in self.columns], ["---"] * len(self.columns)]
+        lines += [[bold(cell) for cell in row] for row in self.rows]
+        return "\n".join(f"| {' | '.join(text.replace('|', BAR) for text in line)} |" for line in lines)
 
     def latex(self) -> str:
         """For the packages booktabs and graphicx."""
@@ -68,7 +75,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def csv(self) -> str:
-        """A column for every number; what is missing is empty."""
+        """One column per number; what is missing is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([f"{column.title} {part}".strip() for column in self.columns for part in column.parts or ("",)])
@@ -109,21 +116,17 @@ def number(value: float | None, shown: str) -> Cell:
     return Cell(MISSING) if value is None else Cell(shown, (value,))
 
 
-def mean_cell(numbers: Sequence[float], digits: int, bold: bool = False) -> Cell:
-    """Mean and standard deviation, and of how many runs."""
+def mean_cell(numbers: Sequence[float], digits: int, bold: bool = False, note: str = "(n = {n})") -> Cell:
+    """Mean and standard deviation, and a note, by default of how many runs."""
     if not numbers:
         return Cell(MISSING)
     spread = statistics.stdev(numbers) if len(numbers) > 1 else None
-    return Cell(
-        f"{mean_std(numbers, digits)} (n = {len(numbers)})", (statistics.mean(numbers), spread, len(numbers)), bold
-    )
-
-
-MEAN_PARTS = ("mean", "std", "n")
+    text = f"{mean_std(numbers, digits)} {note.format(n=len(numbers))}".strip()
+    return Cell(text, (statistics.mean(numbers), spread, len(numbers)), bold)
 
 
 def mean_std(numbers: Sequence[float], digits: int) -> str:
-    """Mean and sample standard deviation in words."""
+    """Mean and sample standard deviation as text."""
     if not numbers:
         return MISSING
     spread = f" ± {statistics.stdev(numbers):.{digits}f}" if len(numbers) > 1 else ""
@@ -142,12 +145,6 @@ def compared(ours: Sequence[float], theirs: Sequence[float]) -> str:
     return where if statistics.pstdev(ours) == statistics.pstdev(theirs) == 0 else f"{where}, p = {p:.2g}"
 
 
-def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [header, ["---"] * len(header), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _values(column: Column, cell: Cell) -> list[float | str | None]:
     wanted = len(column.parts or ("",))
     values = [float(f"{value:.6g}") if isinstance(value, float) else value for value in cell.values[:wanted]]
@@ -161,7 +158,7 @@ def _tex(text: str) -> str:
 
 
 def _html(cell: Cell, names: bool) -> str:
-    """A cell, which may be what its row is called by."""
+    """A cell; `names` if it names its row."""
     value = cell.values[0] if cell.values else None
     data = "" if value is None else f' data-value="{escape(str(value))}"'
     kind = ' class="missing"' if not cell.values else ""

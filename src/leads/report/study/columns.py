@@ -1,0 +1,125 @@
+"""Columns of tables that have one row per setting and entry."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import mean
+
+from leads.report.study.entry import Entry
+from leads.report.study.setting import Setting
+from leads.report.study.statistics import welch
+from leads.report.study.study import Study
+from leads.report.study.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, number, word
+from leads.training.metrics import Metric
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a column shows of an entry in a setting."""
+
+    title: str
+    cell: Callable[[Study, Setting, Entry], Cell]
+    parts: tuple[str, ...] = ()
+    """As in `Column`."""
+
+
+def listed(
+    study: Study,
+    shown: Sequence[Shown],
+    rows: Iterable[tuple[Setting, Entry]] | None = None,
+    about: tuple[str, str, str] = ("", "", ""),
+) -> Table:
+    """One row for every setting and entry with runs, or for `rows`; `about` is the table's name, title and note."""
+    rows = with_runs(study) if rows is None else rows
+    cells = [[column.cell(study, *row) for column in shown] for row in rows]
+    named_by = next((i for i, column in enumerate(shown) if column is METHOD), 0)
+    return Table(*about, [Column(column.title, column.parts) for column in shown], cells, named_by)
+
+
+def with_runs(study: Study) -> list[tuple[Setting, Entry]]:
+    return [(setting, entry) for setting in study.settings for entry in study.entries if study.of(setting, entry)]
+
+
+TASK = Shown("task", lambda study, setting, entry: word(setting.title))
+METHOD = Shown("method", lambda study, setting, entry: word(entry.title))
+
+
+def means(metrics: Iterable[Metric], counted: bool = True) -> list[Shown]:
+    """Mean and deviation of metrics; `counted`: with the number of runs in each cell."""
+    note = "(n = {n})" if counted else ""
+    cell = lambda of: lambda study, *place: mean_cell(study.values(*place, of), of.digits, note=note)
+    return [Shown(metric.label, cell(metric), MEAN_PARTS) for metric in metrics]
+
+
+RELATIVE = Shown("relative coverage %", lambda study, *place: mean_cell(study.relative(*place), 1), MEAN_PARTS)
+
+
+def _seeds(study: Study, setting: Setting, entry: Entry) -> Cell:
+    n = len(study.of(setting, entry))
+    return number(n, str(n))
+
+
+SEEDS = Shown("seeds", _seeds)
+
+
+def _missing_seeds(study: Study, setting: Setting, entry: Entry) -> Cell:
+    missing = study.missing(setting, entry)
+    which = ", ".join(map(str, missing)) or "none"
+    return Cell(which, (len(missing), which))
+
+
+MISSING_SEEDS = Shown("missing seeds", _missing_seeds, ("number", "which"))
+
+
+def _spent(title: str, name: str) -> Shown:
+    cell = lambda study, *place: mean_cell([float(result.numbers[name]) for result in study.of(*place)], 0)
+    return Shown(title, cell, MEAN_PARTS)
+
+
+def _rate(study: Study, setting: Setting, entry: Entry) -> Cell:
+    of = study.of(setting, entry)
+    return mean_cell([1e5 * result.numbers["cpu_seconds"] / result.numbers["samples"] for result in of], 1)
+
+
+def _memory(study: Study, setting: Setting, entry: Entry) -> Cell:
+    largest = max((result.numbers["peak_rss_mb"] for result in study.of(setting, entry)), default=None)
+    return number(largest, f"{largest or 0:.0f}")
+
+
+CPU, WALL = _spent("CPU seconds", "cpu_seconds"), _spent("wall seconds", "wall_seconds")
+RATE = Shown("CPU seconds per 100,000 samples", _rate, MEAN_PARTS)
+MEMORY = Shown("largest peak memory, MB", _memory)
+
+
+def against(ours: Entry, metrics: Iterable[Metric]) -> list[Shown]:
+    """Welch's tests of an entry against that of the row."""
+    cell = lambda of: lambda study, setting, entry: tested(study, setting, (ours, entry), of, counted=False)
+    return [Shown(metric.label, cell(metric), TEST_PARTS) for metric in metrics]
+
+
+TEST_PARTS = ("p", "difference", "n", "n of the other")
+
+
+def tested(study: Study, setting: Setting, pair: tuple[Entry, Entry], metric: Metric, counted: bool = True) -> Cell:
+    """Welch's test between two entries; `counted`: with their numbers of runs."""
+    ours, theirs = (study.values(setting, entry, metric) for entry in pair)
+    p, words = welch(ours, theirs), compared(ours, theirs)
+    if p is None:
+        return Cell(words)
+    n = f" (n = {len(ours)}, {len(theirs)})" if counted else ""
+    return Cell(f"{words}{n}", (p, mean(ours) - mean(theirs), len(ours), len(theirs)))
+
+
+def side_by_side(study: Study, metrics: Sequence[Metric]) -> Table:
+    """Means of a few metrics in every cell: one row per entry that has runs, one column per setting."""
+    rows = []
+    for entry in (entry for entry in study.entries if study.covered(entry)):
+        found = [[study.values(setting, entry, metric) for metric in metrics] for setting in study.settings]
+        rows.append([word(entry.title), *(_short(metrics, cell) for cell in found)])
+    parts = tuple(metric.name for metric in metrics)
+    return Table("", "", "", [Column("method"), *(Column(setting.title, parts) for setting in study.settings)], rows)
+
+
+def _short(metrics: Sequence[Metric], found: Sequence[Sequence[float]]) -> Cell:
+    means = [mean(values) if values else None for values in found]
+    texts = [replace(metric, unit="").text(value) for metric, value in zip(metrics, means, strict=True)]
+    return Cell(" / ".join(texts), tuple(means)) if any(found) else Cell("-")

@@ -1,0 +1,155 @@
+"""A toy task, method, estimator and metric from outside the package, made of the very snippets of docs/extending.md."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import leads
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+SNIPPETS = dict(re.findall(r'```\w+ title="([\w.]+)"\n(.*?)```', PAGE.read_text(), re.DOTALL))
+COMMANDS = re.findall(r"^leads .+$", PAGE.read_text(), re.MULTILINE)
+TINY = {
+    "n_episode": 2,
+    "n_skill": 3,
+    "measure_steps": 8,
+    "measure_batch_size": 64,
+    "policy_steps": 4,
+    "archive_size": 64,
+}
+TINY |= {"policy_batch_size": 16, "td_steps": 1, "n_targets": 4, "archive_admit": 32, "actor_hidden": (16,)}
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the page's files."""
+    directory = tmp_path_factory.mktemp("outside")
+    for name, text in SNIPPETS.items():
+        (directory / name).write_text(text)
+    return directory
+
+
+@pytest.fixture
+def modules(outside: Path, monkeypatch: pytest.MonkeyPatch):
+    """The page's modules, importable as a user has them."""
+    monkeypatch.syspath_prepend(str(outside))
+    names = [name.removesuffix(".py") for name in SNIPPETS if name.endswith(".py")]
+    yield {name: __import__(name) for name in names}
+    for name in names:
+        sys.modules.pop(name)
+
+
+def command(outside: Path, *words: str) -> str:
+    """Runs leads in a new process, in the directory of the page's files."""
+    done = subprocess.run(
+        [sys.executable, "-m", "leads", *words], cwd=outside, env=os.environ, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def stop_after(epoch: int):
+    def stop(metrics):
+        if metrics["epoch"] == epoch:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def assert_same(one: Path, other: Path) -> None:
+    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+    ends = [np.load(sorted((run / "checkpoints").glob("*.npz"))[-1]) for run in (one, other)]
+    assert all(np.array_equal(ends[0][name], ends[1][name]) for name in ends[0].files)
+
+
+def test_objects_from_python_train_evaluate_and_resume(modules, tmp_path):
+    """All parts that fit together, handed over as objects; a stopped run ends as one that was not."""
+    parts = {"task": modules["my_task"].ice(), "method": modules["my_method"].Repel}
+    metrics = [modules["my_metric"].straightness]
+    run = leads.train(**parts, samples=6_000, out=tmp_path / "whole", metrics=metrics, n_episode=4)
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["spread"] > 2 * lines[0]["spread"], "its skills drift apart"
+    assert lines[-1]["distinctness"] > lines[0]["distinctness"] + 0.2
+    assert all(0 < line["straightness"] <= 1 for line in lines) and lines[-1]["straightness"] > 0.8
+    with pytest.raises(KeyboardInterrupt):
+        stopping = {"report": stop_after(4), "checkpoint_every": 3}
+        leads.train(**parts, samples=6_000, out=tmp_path / "stopped", metrics=metrics, n_episode=4, **stopping)
+    leads.resume(tmp_path / "stopped", metrics=metrics, **parts)
+    assert_same(run, tmp_path / "stopped")
+    with leads.load(run, **parts) as agent:
+        paths = agent.rollout(skill=1, episodes=3)
+    assert len({tuple(path[0]) for path in paths}) == 3, "starts are random"
+    assert all(np.all(np.abs(path[0]) <= 0.05) for path in paths)
+
+
+def test_what_exists_only_in_python_has_to_be_given_again(modules, tmp_path):
+    task, only_here = (
+        modules["my_task"].ice(),
+        type("OnlyHere", (modules["my_method"].Repel,), {"__module__": "nowhere"}),
+    )
+    run = leads.train(task, only_here, samples=500, out=tmp_path / "run", n_episode=2)
+    with pytest.raises(leads.UserError, match=r"method: nowhere:OnlyHere cannot be imported"):
+        leads.load(run, task=task)
+    with pytest.raises(leads.UserError, match=r"^task: ice was made in Python; .* give it again as task="):
+        leads.load(run, method=only_here)
+    assert leads.load(run, task=task, method=only_here).n_skill == 4
+
+
+def test_an_estimator_from_outside_teaches_leads_and_is_calibrated(modules, tmp_path):
+    """Also by the figures and the diagnosis, which ask any measure; mean exp f over its draws of p(s) is 1."""
+    estimator = modules["my_measure"].InfoNce
+    options = TINY | {"measure": estimator, "nce_hidden": (16,)}
+    run = leads.train("maze-u", samples=1_500, out=tmp_path / "run", **options)
+    agent = leads.load(run)
+    assert agent.config.method_config.measure.name == "my_measure:InfoNce"
+    measure = agent.state.measure.model
+    z = agent.state.skills
+    s1, a = jnp.tile(jnp.asarray(agent.task.start), (3, 1)), jnp.zeros((3, 2))
+    f = measure.pairs(s1, a, z, measure.reference)
+    np.testing.assert_allclose(jnp.mean(jnp.exp(f), axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(
+        measure.log_ratio(s1, a, z, measure.reference[:3]), jnp.diag(f[:, :3]), rtol=1e-4, atol=1e-5
+    )
+    assert {path.stem for path in leads.write_figures(agent)} >= {"skills", "measure", "uncertainty"}
+    assert agent.measure(agent.task.start, agent.task.start, skill=0) > 0
+
+
+def test_every_snippet_of_the_page_is_used(outside):
+    assert set(SNIPPETS) == {"my_task.py", "my_method.py", "my_measure.py", "my_metric.py", "suite.toml"}
+
+
+@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("leads train")])
+def test_the_pages_commands_train(line, outside, tmp_path):
+    _, *words = line.split()
+    tiny = ["--samples", "600", "--out", str(tmp_path / "run"), "--no-figures", "--n-episode", "1"]
+    if "--method" not in words:
+        tiny += [
+            word
+            for name in ("measure_steps", "policy_steps", "td_steps")
+            for word in (f"--{name.replace('_', '-')}", "1")
+        ]
+    assert "coverage" in command(outside, *words, *tiny)
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    named = [word for word in words if word.startswith("my_")]
+    assert all(name in json.dumps(config) for name in named)
+
+
+def test_a_suite_of_outside_parts_is_done_by_workers_and_reported(outside):
+    """Method, task and metric appear in the tables and on the page."""
+    benchmark, report = (line.split()[1:] for line in COMMANDS if not line.startswith("leads train"))
+    command(outside, *benchmark)
+    command(outside, *report)
+    with open(outside / "report" / "tables" / "numbers.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    ours = next(row for row in rows if row["method"].startswith("Repel"))
+    assert 0 < float(ours["straightness mean"]) <= 1 and ours["straightness n"] == "2"
+    page = (outside / "report" / "index.html").read_text()
+    assert "Repel" in page and "straightness" in page and "ice" in page
