@@ -34,11 +34,11 @@ def learn(seed: int) -> float:
     state = sac.init(jax.random.fold_in(key, 0))
     kept = {"s": np.zeros((STEPS, 3)), "a": np.zeros((STEPS, 1)), "r": np.zeros(STEPS), "next_s": np.zeros((STEPS, 3))}
     kept = {name: array.astype(np.float32) for name, array in kept.items()}
-    none = np.zeros((sac.config.batch, 0), np.float32)
+    none = np.zeros((sac.config.batch_size, 0), np.float32)
 
     @jax.jit
     def act(actor, s, noise):
-        return squashed_gaussian.sample(*actor(s, jnp.zeros(0)), noise)
+        return squashed_gaussian.sample(*actor.model(s, jnp.zeros(0)), noise)
 
     update = jax.jit(sac.update)
     s, _ = environment.reset(seed=seed)
@@ -50,7 +50,7 @@ def learn(seed: int) -> float:
             kept[name][t] = value
         s = environment.reset()[0] if truncated else next_s
         if t >= FIRST:
-            i = rng.integers(0, t + 1, sac.config.batch)
+            i = rng.integers(0, t + 1, sac.config.batch_size)
             goes_on = np.zeros(len(i), bool)  # the time limit is not an end
             batch = Experience(kept["s"][i], kept["a"][i], none, kept["r"][i], kept["next_s"][i], goes_on)
             state, _ = update(state, batch, jax.random.fold_in(key, t + 1))

@@ -14,7 +14,7 @@ import numpy as np
 
 from leads.rollouts.noise import coloured_noise
 from leads.tasks import make_task
-from leads.training import evaluation
+from leads.training import grid
 from leads.training.run import versions
 
 RESULT = Path(__file__).parent / "results" / "reachable.json"
@@ -59,8 +59,9 @@ PLAYS: dict[str, Play] = {play.__name__: play for play in (pink, held, swung, ai
 def reached(name: str, play: Play, samples: int) -> np.ndarray:
     """Which cells of the task's grid the play visits."""
     task, rng = make_task(name), np.random.default_rng(0)
-    environment, visited = task.make(), np.zeros(evaluation.n_cells(task, task.bins), bool)
-    cells = jax.jit(lambda states: evaluation.cells(task, states, task.bins))
+    assert task.make is not None
+    environment, visited = task.make(), np.zeros(grid.n_cells(task, task.bins), bool)
+    cells = jax.jit(lambda states: grid.cells(task, states, task.bins))
     for _ in range(samples // task.horizon):
         environment.reset(seed=0)
         actions = play(rng, task.horizon, task.action_size).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Simulator steps a CPU second beside the packaged environments', in one run (`make bench`)."""
+"""Simulator steps per CPU second beside the packaged environments', in one run (`make bench`)."""
 
 import os
 
@@ -28,12 +28,13 @@ ROUNDS = 5
 """Rounds in which all are timed in turn; the median counts."""
 PACKAGED = {"fetch-reach": "FetchReach-v4", "fetch-slide": "FetchSlide-v4", "hand": "HandReach-v3"}
 
-Program = Callable[[], None]
+Program = Callable[[], object]
 
 
 def ours(name: str) -> Program:
     """An episode of several environments, as the collector steps them."""
     task = make_task(name)
+    assert task.make is not None
     return _one_after_the_other([task.make() for _ in range(ENVIRONMENTS)], task.action_size)
 
 
@@ -100,6 +101,7 @@ def rates(name: str, packaged: Program) -> dict[str, float]:
 def threads(name: str) -> dict[str, float]:
     """Wall time of collecting with one thread against two, policy included; needs two free cores to mean anything."""
     task = make_task(name)
+    assert task.make is not None
     method = Leads(LeadsConfig(), task)
     act = jax.tree_util.Partial(method.explore, method.init(jax.random.key(0)))
     environments = [task.make() for _ in range(6 * 4)]

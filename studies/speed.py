@@ -18,6 +18,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
+from leads.config.fields import build
 from leads.methods.leads import Leads
 from leads.methods.leads_config import LeadsConfig
 from leads.rollouts.on_device import rollout
@@ -47,8 +48,9 @@ def cpu_seconds(programs: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 def matrix_products() -> list[tuple[int, int, int]]:
     """(m, k, n) of every matrix product in one on-policy step of the factorised measure."""
-    c, state, action = CONFIG, TASK.state_size, TASK.action_size
-    rows, pairs = c.measure_batch_size, (c.measure_batch_size, c.measure_embedding, c.measure_batch_size)
+    rows, state, action = CONFIG.measure_batch_size, TASK.state_size, TASK.action_size
+    measure, actor_hidden = CONFIG.measure.config, CONFIG.improve.config.actor_hidden
+    pairs = (rows, measure.measure_embedding, rows)
 
     def layers(n: int, sizes: tuple[int, ...], backward: bool) -> list[tuple[int, int, int]]:
         products = []
@@ -59,9 +61,9 @@ def matrix_products() -> list[tuple[int, int, int]]:
                 products += [(n, o, i)] if depth > 0 else []
         return products
 
-    phi = (state + action + c.skill_size, *c.measure_hidden, c.measure_embedding)
-    psi = (state, *c.measure_hidden, c.measure_embedding)
-    actor = (state + c.skill_size, *c.actor_hidden, 2 * action)
+    phi = (state + action + CONFIG.skill_size, *measure.measure_hidden, measure.measure_embedding)
+    psi = (state, *measure.measure_hidden, measure.measure_embedding)
+    actor = (state + CONFIG.skill_size, *actor_hidden, 2 * action)
     learnt = layers(rows, phi, True) + layers(3 * rows, psi, True) + [pairs] * 3
     bootstrap = layers(rows, actor, False) + layers(rows, phi, False) + layers(rows, psi, False) + [pairs]
     return learnt + bootstrap
@@ -82,7 +84,7 @@ def measure_against_products() -> dict[str, float]:
 
     @jax.jit
     def fit(state, episodes):
-        return jax.lax.scan(lambda s, key: method._measure_step(s, episodes, True, key), state, keys)
+        return jax.lax.scan(lambda s, key: method.measure_step(s, episodes, True, key), state, keys)
 
     @jax.jit
     def multiply(operands):
@@ -104,7 +106,7 @@ def measure_against_products() -> dict[str, float]:
 
 
 def maze_steps() -> dict[str, float]:
-    """Environment steps a CPU second with random actions, and with the policy acting."""
+    """Environment steps per CPU second with random actions, and with the policy acting."""
     n_episode = 64
     method = Leads(CONFIG, TASK)
     state = method.init(jax.random.key(0))
@@ -145,7 +147,7 @@ def to_90_percent() -> dict[str, float]:
 
 def late_against_early() -> dict[str, float]:
     """CPU time of epochs 100 to 104 against 5 to 9, with few gradient steps so that nothing hides what might grow."""
-    method = Leads(LeadsConfig(measure_steps=16, policy_steps=8), TASK)
+    method = Leads(build(LeadsConfig, {"measure_steps": 16, "policy_steps": 8}), TASK)
     state = method.init(jax.random.key(0))
 
     @jax.jit

@@ -77,7 +77,7 @@ def test_objects_from_python_train_evaluate_and_resume(modules, tmp_path):
     run = leads.train(**parts, samples=6_000, out=tmp_path / "whole", metrics=metrics, n_episode=4)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert lines[-1]["spread"] > 2 * lines[0]["spread"], "its skills drift apart"
-    assert lines[-1]["distinctness"] > lines[0]["distinctness"] + 0.2
+    assert lines[-1]["distinctness"] > 0.5
     assert all(0 < line["straightness"] <= 1 for line in lines) and lines[-1]["straightness"] > 0.8
     with pytest.raises(KeyboardInterrupt):
         stopping = {"report": stop_after(4), "checkpoint_every": 3}

@@ -14,8 +14,9 @@ import pytest
 import leads
 from leads.benchmark import benchmark as module
 from leads.benchmark.benchmark import TRIES, benchmark
+from leads.benchmark.job import Job, add_to_log
 from leads.benchmark.standing import standing
-from leads.benchmark.suites import Job, load
+from leads.benchmark.suites import load
 from leads.cli import main
 from leads.training import checkpoint
 from leads.training.run import Run
@@ -103,7 +104,7 @@ def test_a_run_that_cannot_be_begun_is_reported_and_the_others_are_done(tmp_path
     stood = {s.job.name: s for s in benchmark(file, tmp_path / "out")}
     assert stood["maze-u/random/seed-0"].state == "done"
     failed = stood["maze-easy/random/seed-0"]
-    assert failed.state == "failed" and failed.reason.startswith("it cannot be begun: ")
+    assert failed.state == "failed" and failed.reason.startswith("it cannot begin: ")
 
 
 def test_a_run_whose_process_is_killed_goes_on_from_its_checkpoint(tmp_path, capsys):
@@ -127,7 +128,7 @@ def test_a_run_whose_process_is_killed_goes_on_from_its_checkpoint(tmp_path, cap
 def test_the_reason_of_an_exception_is_told_and_its_traceback_kept(tmp_path, capsys):
     file, out = suite(tmp_path / "suite.toml", [0], 20_000), tmp_path / "out"
     [job] = load(file)
-    job.say(out, "an older failure")
+    add_to_log(job.directory(out), "an older failure")
     Run.create(job.directory(out), job.config)
     (job.directory(out) / "checkpoints").write_text("in the way")
     with pytest.raises(SystemExit) as stop:
@@ -153,7 +154,7 @@ def test_a_benchmark_does_what_is_missing_and_nothing_else(tmp_path, capsys):
     shown = capsys.readouterr()
     assert stop.value.code == 1 and shown.err.count("\n") == 1
     assert "maze-u/random/seed-2 failed" in shown.err and "not empty" in shown.err
-    assert shown.out.count("is tried again") == TRIES - 1 and "1 failed" in shown.out
+    assert shown.out.count("will be retried") == TRIES - 1 and "1 failed" in shown.out
     assert contents(out / "maze-u/random/seed-2") == {str(out / "maze-u/random/seed-2/thesis.tex"): b"precious"}
     after = contents(out)
     assert {name: after[name] for name in before} == before, "a finished run is left alone"
@@ -180,6 +181,52 @@ def test_a_run_that_the_suite_does_not_mean_is_refused_and_left_alone(tmp_path):
     with pytest.raises(leads.UserError, match="has 500 samples, but the suite says 400"):
         benchmark(suite(other, [0], 400), tmp_path / "out")
     assert contents(tmp_path / "out") == before
+
+
+MINE = """
+import jax.numpy as jnp
+
+from leads import Metric, make_task
+from leads.methods.random import Random
+
+
+class Waves(Random):
+    title = "waves"
+
+
+def lake():
+    return make_task("maze-u")
+
+
+cells = Metric("cells", "cells visited", of_skills=False, compute=lambda e: jnp.sum(e.visited))
+"""
+
+
+@pytest.mark.filterwarnings("ignore:os.fork")
+@pytest.mark.parametrize("engine", ["local", "ray"])
+def test_methods_tasks_and_metrics_of_the_current_directory_are_found_by_workers(engine, tmp_path):
+    if engine == "ray":
+        pytest.importorskip("ray", reason="Ray is not installed: pip install 'leads[ray]'")
+    (tmp_path / "mine_elsewhere.py").write_text(MINE)
+    (tmp_path / "suite.toml").write_text("""
+        [[runs]]
+        methods = ["mine_elsewhere:Waves"]
+        tasks = ["mine_elsewhere:lake"]
+        seeds = [0]
+        samples = 2_000
+        metrics = ["mine_elsewhere:cells"]
+        options = { n_episode = 1 }
+    """)
+    command = Path(sys.executable).with_name("leads")  # unlike `python -m`, it does not find the current directory
+    for _ in range(2):
+        done = subprocess.run(
+            [command, "benchmark", "suite.toml", "--engine", engine], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.returncode == 0 and done.stderr == "", done
+    run = tmp_path / "runs/suite/lake/Waves/seed-0"
+    alone = train(tmp_path / "alone", 0, 2_000)
+    assert arrays(run) == arrays(alone)
+    assert all(line["cells"] == line["coverage"] for line in Run(run).metrics()), "of 100 cells"
 
 
 def test_options_that_cannot_be(tmp_path):
@@ -237,7 +284,7 @@ def test_kill_9_and_a_second_start_lose_no_finished_run_and_repeat_nothing_befor
     assert done.returncode == 0, done.stderr
     assert contents(finished) == before
     assert (cut / "timing.jsonl").read_text().splitlines()[:epoch] == times, "an epoch was done twice"
-    assert "seed-1: goes on" in done.stdout and "seed-0" not in done.stdout
+    assert "seed-1: continues" in done.stdout and "seed-0" not in done.stdout
     assert_same_end(cut, train(tmp_path / "alone", 1, samples))
 
 
@@ -261,7 +308,7 @@ def test_ctrl_c_stops_all_runs_and_says_how_to_go_on(tmp_path):
     assert process.stdout is not None and any("begins" in line for line in process.stdout)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate()
-    assert process.returncode == 130 and "start the same benchmark again" in errors
+    assert process.returncode == 130 and "run the same command again" in errors
     assert all(line.startswith("leads: ") for line in errors.splitlines()), errors
     assert not load(file)[0].has_log(tmp_path / "out"), "the run saw it too"
     for _ in range(100):

@@ -15,7 +15,7 @@ def test_the_papers_suite_is_all_methods_and_two_controls_on_six_tasks_with_five
     runs = Counter((job.kind.split("/")[1], job.config.task) for job in jobs)
     assert len(runs) == 10 * 6 and set(runs.values()) == {5}
     assert {job.config.samples for job in jobs} == {1_000_000, 200_000, 100_000}
-    assert {job.config.options["on_wall"] for job in jobs if job.config.task.startswith("maze")} == {"terminate"}
+    assert {job.config.task_options["on_wall"] for job in jobs if job.config.task.startswith("maze")} == {"terminate"}
 
 
 @pytest.mark.parametrize("suite", [suite for suite in SUITES if suite != "paper"])
@@ -45,11 +45,11 @@ def test_a_file_means_every_combination(tmp_path):
     jobs = {job.name: job.config for job in load(str(file))}
     mazes = [f"maze-u/{m}-{v}/seed-{s}" for m in ("leads", "random") for v in ("pink", "white-few") for s in (0, 3)]
     assert list(jobs) == [*mazes, "Pendulum-v1/random/seed-0"]
-    fields = jobs["maze-u/leads-white-few/seed-3"].fields
-    assert (fields["noise"], fields["n_episode"]) == ("white", 1)
-    assert jobs["maze-u/random-pink/seed-0"].fields["n_episode"] == 2
+    config = jobs["maze-u/leads-white-few/seed-3"].method_config
+    assert (config.noise, config.n_episode) == ("white", 1)
+    assert jobs["maze-u/random-pink/seed-0"].method_config.n_episode == 2
     assert jobs["maze-u/random-pink/seed-0"].samples == 500
-    assert jobs["Pendulum-v1/random/seed-0"].options["features"] == (0, 2)
+    assert jobs["Pendulum-v1/random/seed-0"].task_options["features"] == (0, 2)
 
 
 GOOD = 'methods = ["random"]\ntasks = ["maze-u"]\nseeds = [0]\n'
@@ -71,10 +71,16 @@ BAD = {
     "option of another method": (f"[[runs]]\n{GOOD}options = {{ entropy = 1 }}", "entropy: unknown"),
     "value": (f"[[runs]]\n{GOOD}options = {{ noise = 'blue' }}", "blue"),
     "samples": (f"[[runs]]\n{GOOD}samples = 0", "samples: 0"),
+    "metric": (f"[[runs]]\n{GOOD}metrics = ['nowhere:depth']", "metrics: nowhere:depth cannot be imported"),
+    "a word for metrics": (f"[[runs]]\n{GOOD}metrics = 'a:b'", "metrics: 'a:b' is not a list of names"),
+    "method from nowhere": (
+        "[[runs]]\nmethods = ['nowhere:Mine']\ntasks = ['maze-u']\nseeds = [0]",
+        "method: nowhere:Mine cannot be imported",
+    ),
     "seed": ("[[runs]]\nmethods = ['random']\ntasks = ['maze-u']\nseeds = [-1]", "seed: -1"),
     "variant without options": (f"[[runs]]\n{GOOD}variants = {{ pink = 'pink' }}", "variants: 'pink'"),
     "variant that is no name": (f"[[runs]]\n{GOOD}variants = {{ '../x' = {{}} }}", "variants: '../x'"),
-    "twice": (f"[[runs]]\n{GOOD}[[runs]]\n{GOOD}", "maze-u/random/seed-0 is there twice"),
+    "twice": (f"[[runs]]\n{GOOD}[[runs]]\n{GOOD}", "maze-u/random/seed-0 occurs twice"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What a benchmark tells while it goes on."""
+"""What a benchmark shows while it runs."""
 
 import csv
 import io
@@ -13,7 +13,6 @@ from leads.benchmark.standing import Standing
 from leads.benchmark.suites import load
 from leads.cli import benchmark_progress as module
 from leads.cli.benchmark_progress import BenchmarkProgress
-from leads.cli.progress import clock
 
 
 @pytest.fixture
@@ -37,56 +36,55 @@ def test_lines_of_runs_and_the_time_left(jobs, costs, monkeypatch, capsys):
     with BenchmarkProgress() as progress:
         progress([Standing(job, "waiting") for job in jobs], costs)
         now = 100.0  # half of two jobs, at half the speed of the machine on which costs were learnt
-        half = [Standing(job, "running", 500, 40.0) for job in jobs[:2]]
+        half = [Standing(job, "running", 500, {"coverage": 40.0}) for job in jobs[:2]]
         progress([*half, Standing(jobs[2], "waiting")], costs)
         now = 200.0
-        done = [Standing(job, "done", 1003, 90.0) for job in jobs[:2]]
+        numbers = {"coverage": 90.0, "distinctness": 0.5}
+        done = [Standing(job, "done", 1003, numbers) for job in jobs[:2]]
         progress([*done, Standing(jobs[2], "running")], costs)
         now = 201.0
-        progress(
-            [*(Standing(job, "done", 1003, 90.0) for job in jobs[:2]), Standing(jobs[2], "failed", 0, 0, "oh")], costs
-        )
+        progress([*done, Standing(jobs[2], "failed", reason="oh")], costs)
     assert capsys.readouterr().out.splitlines() == [
         "0 of 3 runs done, 0 running",
-        "maze-u/leads/seed-0: goes on",
-        "maze-u/leads/seed-1: goes on",
+        "maze-u/leads/seed-0: continues",
+        "maze-u/leads/seed-1: continues",
         "0 of 3 runs done, 2 running, 3:20 left",
         "  maze-u/leads/seed-0: 500 of 1,000 samples, coverage 40 %",
         "  maze-u/leads/seed-1: 500 of 1,000 samples, coverage 40 %",
-        "maze-u/leads/seed-0: done, 1,003 of 1,000 samples, coverage 90 %",
-        "maze-u/leads/seed-1: done, 1,003 of 1,000 samples, coverage 90 %",
+        "maze-u/leads/seed-0: done, 1,003 samples, coverage 90 %, distinctness 0.50",
+        "maze-u/leads/seed-1: done, 1,003 samples, coverage 90 %, distinctness 0.50",
         "maze-u/leads/seed-2: begins",
         "2 of 3 runs done, 1 running, 3:20 left",
-        "  maze-u/leads/seed-2: 0 of 1,000 samples, coverage 0 %",
-        "maze-u/leads/seed-2: failed, oh",
+        "  maze-u/leads/seed-2: 0 of 1,000 samples",
+        "maze-u/leads/seed-2: failed: oh",
         "2 of 3 runs done, 0 running, 1 failed",
     ]
 
 
-def test_a_run_that_goes_on_from_its_last_checkpoint_does_not_spoil_the_time_left(jobs, costs, monkeypatch, capsys):
+def test_a_run_that_continues_from_its_last_checkpoint_does_not_spoil_the_time_left(jobs, costs, monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(module.time, "monotonic", lambda: now)
     with BenchmarkProgress() as progress:
-        progress([Standing(jobs[0], "waiting", 190, 10.0)], costs)
-        progress([Standing(jobs[0], "running", 100, 10.0)], costs)
+        progress([Standing(jobs[0], "waiting", 190, {"coverage": 10.0})], costs)
+        progress([Standing(jobs[0], "running", 100, {"coverage": 10.0})], costs)
         now = 40.0
-        progress([Standing(jobs[0], "running", 200, 20.0)], costs)
+        progress([Standing(jobs[0], "running", 200, {"coverage": 20.0})], costs)
     assert "0 of 1 runs done, 1 running, 5:20 left" in capsys.readouterr().out
 
 
-def test_a_run_that_gets_no_further_is_told(jobs, costs, monkeypatch, capsys):
+def test_a_run_without_progress_is_told(jobs, costs, monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(module.time, "monotonic", lambda: now)
     with BenchmarkProgress() as progress:
         for now, samples in ((0.0, 100), (500.0, 200), (1000.0, 200), (1101.0, 200), (1700.0, 300)):  # noqa: B007
-            progress([Standing(jobs[0], "running", samples, 10.0)], costs)
+            progress([Standing(jobs[0], "running", samples, {"coverage": 10.0})], costs)
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
-    assert ["no further" in line for line in shown] == [False, False, False, True, False]
-    assert shown[3] == "  maze-u/leads/seed-0: 200 of 1,000 samples, coverage 10 %, no further for 10:01"
+    assert ["no progress" in line for line in shown] == [False, False, False, True, False]
+    assert shown[3] == "  maze-u/leads/seed-0: 200 of 1,000 samples, coverage 10 %, no progress for 10:01"
 
 
 def published_costs() -> dict[tuple[str, str], float]:
-    """Mean CPU seconds a sample of every method, as it ships, on every task."""
+    """Mean CPU seconds per sample of every method, as it ships, on every task."""
     found: dict[tuple[str, str], list[float]] = {}
     for row in csv.DictReader((Path(__file__).parents[2] / "studies/results/runs.csv").read_text().splitlines()):
         if row["variant"] == "":
@@ -104,13 +102,9 @@ def test_costs_of_what_was_never_run_are_guessed_well(tmp_path):
 
 
 def test_a_terminal_shows_a_bar_for_all_and_for_each_run(jobs, costs):
-    standings = [Standing(jobs[0], "running", 500, 40.0), *(Standing(job, "waiting") for job in jobs[1:])]
+    standings = [Standing(jobs[0], "running", 500, {"coverage": 40.0}), *(Standing(job, "waiting") for job in jobs[1:])]
     console = Console(file=io.StringIO(), width=120)
     console.print(module._table("1 running", standings, [(standings[0], "500 of 1,000 samples")], costs))
     everything, run = console.file.getvalue().splitlines()
     assert everything.startswith("all ") and everything.rstrip().endswith("1 running")
     assert run.startswith("maze-u/leads/seed-0 ") and run.rstrip().endswith("500 of 1,000 samples")
-
-
-def test_long_times_have_hours():
-    assert [clock(seconds) for seconds in (59.6, 3599, 3600, 262_861)] == ["1:00", "59:59", "1:00:00", "73:01:01"]

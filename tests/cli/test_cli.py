@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from leads.cli import main
-from leads.config import fields
+from leads.cli.parser import COMMANDS
+from leads.config.fields import fields
 from leads.methods import METHODS
 
 
@@ -19,19 +21,26 @@ def leads_command(*arguments: str, cwd: Path | None = None) -> subprocess.Comple
 NAN_MAZE = '{"start": [0, NaN], "walls": []}'
 
 BAD = {
-    "unknown task": (["--task", "maze-moon"], "maze-moon"),
-    "unknown method": (["--method", "magic"], "magic"),
+    "unknown task": (["--task", "maze-moon"], "task: 'maze-moon'"),
+    "unknown method": (["--method", "magic"], "method: 'magic'"),
+    "unknown measure": (["--measure", "tape"], "measure: 'tape'"),
+    "method that cannot be imported": (["--method", "nowhere:Mine"], "method: nowhere:Mine"),
+    "task that cannot be imported": (["--task", "nowhere:lake"], "task: nowhere:lake"),
+    "metric that cannot be imported": (["--metrics", "nowhere:depth"], "metrics: nowhere:depth"),
+    "method without a name": (["--method"], "--method"),
     "unknown field": (["--novelty", "3"], "--novelty"),
+    "abbreviated field": (["--entrop", "3"], "--entrop"),
     "field of another method": (["--method", "random", "--entropy", ".1"], "--entropy"),
     "negative samples": (["--samples", "-5"], "-5"),
     "no samples": (["--samples", "0"], "samples: 0"),
-    "samples in words": (["--samples", "many"], "many"),
+    "samples in words": (["--samples", "many"], "samples: 'many' is not a whole number"),
     "negative seed": (["--seed", "-1"], "seed: -1"),
-    "wall": (["--on-wall", "bounce"], "bounce"),
-    "choice": (["--noise", "blue"], "blue"),
+    "wall": (["--on-wall", "bounce"], "on_wall: 'bounce'"),
+    "choice": (["--noise", "blue"], "noise: 'blue'"),
+    "none where it is no value": (["--n-skill", "none"], "n_skill: 'none' is not a whole number"),
     "not a number": (["--entropy", "much"], "entropy: 'much' is not a finite number"),
     "not finite": (["--entropy", "nan"], "entropy"),
-    "out of range": (["--discount", "1.5"], "1.5"),
+    "out of range": (["--measure-discount", "1.5"], "measure_discount: 1.5"),
     "layers": (["--actor-hidden", "256,x"], "actor_hidden: '256,x' is not numbers with commas"),
     "no maze file": (["--task", "maze:nowhere.json"], "nowhere.json"),
     "NaN in a maze": (["--task", "maze:nan.json"], "nan.json"),
@@ -48,6 +57,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_line_and_exit_code_2(case, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     Path("nan.json").write_text(NAN_MAZE)
     arguments, word = BAD[case]
     with pytest.raises(SystemExit) as stop:
@@ -71,10 +81,44 @@ def test_no_command_and_unknown_command():
 
 
 def test_commands_on_something_that_is_no_run(tmp_path, capsys):
-    for command in ("skills", "figures"):
+    for command in ("skills", "figures", "compare", "diagnose"):
         with pytest.raises(SystemExit) as stop:
             main([command, str(tmp_path)])
         assert stop.value.code == 2 and "not a run directory" in capsys.readouterr().err
+
+
+HEAVY = ("jax", "matplotlib", "mujoco", "leads.training")
+
+
+def loaded(code: str) -> list[str]:
+    """Which of HEAVY are imported after some code."""
+    show = f"import sys; print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    command = [sys.executable, "-c", f"import atexit\natexit.register(exec, {show!r})\n{code}"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True).stderr.replace("'", '"'))
+
+
+def test_help_names_every_command_and_imports_none_of_them():
+    assert loaded("from leads.cli import main; main(['--help'])") == []
+    done = leads_command("--help")
+    assert done.returncode == 0 and all(f"    {name}" in done.stdout for name in COMMANDS)
+
+
+def test_importing_the_package_imports_nothing_that_takes_seconds():
+    assert loaded("import leads") == []
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0 and capsys.readouterr().out == f"leads {metadata.version('leads')}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert stop.value.code == 0 and COMMANDS[command] in shown
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -82,12 +126,11 @@ def test_every_field_is_an_option_with_its_line_of_help(method, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["train", "--method", method, "--help"])
     assert stop.value.code == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    config = METHODS[method][1]
-    documents = fields.docs(config)
-    for name in fields.defaults(config):
+    shown = "".join(capsys.readouterr().out.split())  # words are broken at their hyphens
+    for name, field in fields(METHODS.find(method).Config).items():
+        assert field.doc, name
         assert f"--{name.replace('_', '-')}" in shown
-        assert " ".join(documents[name].split()[:4]) in shown
+        assert "".join(field.doc.rstrip(").").split()) in shown
 
 
 def test_train_and_skills_from_the_command_line(tmp_path):
@@ -110,6 +153,6 @@ def test_a_list_may_begin_with_a_minus_sign(tmp_path, capsys):
     common = ["train", "--task", "gym:Pendulum-v1", "--method", "random", "--n-episode", "1", "--samples", "10"]
     box = ["--features", "0,2", "--low", "-1,-8", "--high", "1,8", "--horizon", "5"]
     main([*common, *box, "--out", str(out), "--no-figures"])
-    options = json.loads((out / "config.json").read_text())["options"]
+    options = json.loads((out / "config.json").read_text())["task_options"]
     assert options == {"features": [0, 2], "low": [-1.0, -8.0], "high": [1.0, 8.0], "horizon": 5}
     assert "every episode here begins as reset(seed=0) does" in capsys.readouterr().out

@@ -12,7 +12,8 @@ from leads.cli import main
 from leads.data.episodes import Episodes
 from leads.tasks.finger import Finger
 from leads.tasks.robot import new_renderer
-from leads.training.run import Run, run_config
+from leads.training.run import FORMAT, Run
+from leads.training.run_config import run_config
 from leads.training.snapshots import FILE, snapshot
 
 
@@ -22,25 +23,26 @@ def write_run():
 
     def write(
         directory: Path, task: str = "maze-u", method: str = "leads", seed: int = 0, coverage: float = 90.0,
-        samples: int = 1_000_000, finished: bool = True, remembers: bool = True, **fields,
+        samples: int = 1_000_000, finished: bool = True, remembers: bool = True, extra: tuple = (), **options,
     ) -> Path:  # fmt: skip
-        out = directory / f"{task}-{method}-{samples}-{'-'.join(map(str, fields.values()))}-{seed}"
-        config, made = run_config(task, method, seed, samples, fields)
+        out = directory / f"{task}-{method}-{samples}-{'-'.join(map(str, options.values()))}-{seed}"
+        config, made = run_config(task, method, seed, samples, options, extra)
         run, epochs = Run.create(out, config), 10
         for epoch in range(1, epochs + finished):
             done = samples * epoch // epochs
             reached = round(coverage * (1 - 0.5 ** (2 * epoch)), 2) if epoch < epochs else coverage
             rest = {"coverage_fine": reached * 0.9, "skill_coverage": reached / 2, "distinctness": 0.5, "reach": None}
-            line = {"epoch": epoch, "samples": done, "coverage": reached} | rest
+            more = {metric.name: reached / 3 for metric in extra}
+            line = {"epoch": epoch, "samples": done, "coverage": reached} | rest | more
             run.append("metrics.jsonl", line)
             cost = {"cpu_seconds": 10.0 * epoch, "wall_seconds": 12.0 * epoch, "peak_rss_mb": 500.0 + seed}
             run.append("timing.jsonl", {"epoch": epoch} | cost)
             if remembers and epoch in (1, 3, 10):
-                skills = _skills(made, config.fields["n_skill"], epoch, seed)
+                skills = _skills(made, config.method_config.n_skill, epoch, seed)
                 targets = skills.states[:, 0, -1] if method == "leads" else None
                 run.append(FILE, snapshot(made, epoch, done, skills, targets).line())
         if finished:
-            about = {"method": method, "task": task, "seed": seed, "on_wall": config.options.get("on_wall", "")}
+            about = {"method": method, "task": task, "seed": seed, "on_wall": config.task_options.get("on_wall", "")}
             run.write_summary(about | line | cost)
         return out
 
@@ -97,7 +99,7 @@ def study_directory(write_run, tmp_path_factory) -> Path:
     imageio.mimwrite(best / "skills.mp4", np.zeros((4, 32, 32, 3), np.uint8), fps=4)
     newer = write_run(root / "newer", "maze-u", "leads", 9, 99)
     config = (newer / "config.json").read_text()
-    (newer / "config.json").write_text(config.replace('"format": 3', '"format": 99'))
+    (newer / "config.json").write_text(config.replace(f'"format": {FORMAT}', '"format": 99'))
     return root
 
 

@@ -200,7 +200,7 @@ def test_damaged_checkpoints_do_not_stay_in_the_way_of_new_ones(whole, tmp_path)
 
 def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
     run = leads.train("maze-u", samples=4_000, out=tmp_path / "run", checkpoint_every=3, **TINY)
-    with pytest.raises(leads.UserError, match=r"samples: 3999 is not allowed; the run in .* has 4000"):
+    with pytest.raises(leads.UserError, match=r"samples: 3999 is not allowed; the run has 4000"):
         leads.resume(run, samples=3_999)
     with pytest.raises(leads.UserError, match="samples: 0"):
         leads.resume(run, samples=0)

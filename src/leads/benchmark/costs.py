@@ -10,7 +10,7 @@ from leads.training.run_config import RunConfig
 
 LEARNING = 3e-4
 """CPU seconds per sample of a method that does not say its own, roughly."""
-STEP = {"device": 0.0, "cheap": 2e-4, "dear": 1.5e-3}
+STEP = {"device": 0.0, "cheap": 1.2e-4, "dear": 1.5e-3}
 """CPU seconds that a simulator adds per sample, evaluation among them; roughly those of studies/results/runs.csv."""
 COMPILING = 15.0
 """CPU seconds of the first run of its kind, roughly."""

@@ -2,14 +2,13 @@
 
 No file system has to be shared. A worker fetches what there is of its run from the driver's node, continues it in a
 directory of its own and sends every checkpoint back; so a run on a lost node continues elsewhere from its last one.
-Modules of your own, of which a suite names methods, tasks or metrics, are imported from the driver's `sys.path`: a
-node that does not share it needs them installed.
+Ray lets workers import from the driver's current directory; on a node that does not share it, modules with methods,
+tasks or metrics of your own have to be installed.
 """
 
 import logging
 import os
 import socket
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -48,7 +47,6 @@ class OnRay:
         self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here, **again).remote()
         environment = {"env_vars": {"XLA_FLAGS": os.environ["XLA_FLAGS"]}}
         self.work = ray.remote(num_cpus=1, max_retries=0, max_calls=1, runtime_env=environment)(remote_work)
-        self.paths = [os.path.abspath(path) for path in sys.path]
         self.running: dict[Any, Job] = {}
         """By the Ray task."""
 
@@ -56,7 +54,7 @@ class OnRay:
         return len(self.running) < self.ray.cluster_resources().get("CPU", 0)
 
     def begin(self, job: Job) -> None:
-        task = self.work.remote(job.arguments, job.directory(self.out), self.checkpoint_every, self.shelf, self.paths)
+        task = self.work.remote(job.arguments, job.directory(self.out), self.checkpoint_every, self.shelf)
         self.running[task] = job
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
@@ -133,11 +131,10 @@ def write(directory: Path, files: Files) -> None:
         checkpoint.write_whole(directory / name, content)
 
 
-def remote_work(arguments: dict[str, Any], home: Path, checkpoint_every: int, shelf: Any, paths: list[str]) -> None:
+def remote_work(arguments: dict[str, Any], home: Path, checkpoint_every: int, shelf: Any) -> None:
     """A run on a node of the cluster; `home` is its directory on the driver's."""
     import ray
 
-    sys.path += [path for path in paths if path not in sys.path]
     sent: set[str] = set()
 
     def send(epoch: int) -> None:

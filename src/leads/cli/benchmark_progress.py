@@ -74,15 +74,15 @@ def _event(s: Standing) -> str:
     if s.state == "running":
         return "continues" if s.samples else "begins"
     return {
-        "done": f"done: {s.samples:,} samples, {headline(s.metrics)}",
+        "done": f"done, {s.samples:,} samples, {headline(s.metrics)}",
         "failed": f"failed: {s.reason}",
         "waiting": f"will be retried: {s.reason}",
     }[s.state]
 
 
 def _numbers(s: Standing) -> str:
-    known = (f", {metric.title} {metric.text(metric.of(s.metrics))}" for metric in EVERY_EPOCH)
-    return f"{s.samples:,} of {s.job.config.samples:,} samples{''.join(known)}"
+    known = {metric.name: s.metrics.get(metric.name) for metric in EVERY_EPOCH}
+    return ", ".join(filter(None, [f"{s.samples:,} of {s.job.config.samples:,} samples", headline(known)]))
 
 
 def _table(line: str, standings: list[Standing], running: list[tuple[Standing, str]], costs: Costs) -> Table:

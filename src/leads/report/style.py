@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from leads.errors import UserError
 from leads.tasks.task import Task
@@ -23,13 +24,13 @@ COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"),
     *("#67065f", "#b9c46c", "#1b01d9", "#e0004b", "#193d0a", "#9a68fe"),
 )
-"""Six colours of Okabe and Ito, and six found to be far from them and each other for every kind of colour vision."""
+"""Six colours of Okabe and Ito, and six that are far from them and each other for every kind of colour vision."""
 DASHES = ((), (4, 1.5), (1, 1.2), (6, 1.5, 1, 1.5), (9, 2), (4, 1.5, 1, 1.5, 1, 1.5))
-"""Lines that differ without colour: what is drawn and what is left out, in widths of the line; the first is solid."""
+"""Dash patterns that tell lines apart without colour, in line widths; the first is solid."""
 
 
 def palette(n_skill: int) -> list[str]:
-    """One colour a skill; beyond twelve no set is safe for everybody, and a rainbow has to do."""
+    """One colour per skill; beyond twelve a rainbow, as no set is safe for every kind of colour vision."""
     if n_skill <= len(COLOURS):
         return list(COLOURS[:n_skill])
     return [to_hex(colour) for colour in matplotlib.colormaps["turbo"](np.linspace(0.05, 0.95, n_skill))]
@@ -41,45 +42,58 @@ def is_maze(task: Task) -> bool:
 
 
 def heat() -> Colormap:
-    """Nothing is white, so that walls stand out, and much is dark."""
+    """From white for nothing, so that walls stand out, to dark for much."""
     magma = matplotlib.colormaps["magma_r"](np.linspace(0.08, 0.92, 32))
     return LinearSegmentedColormap.from_list("heat", [(1, 1, 1, 1), *magma])
 
 
 def task_name(task: Task) -> str:
-    """A task's name in a title; a user's maze is called after its file."""
+    """A task's name in a title; a user's maze is named after its file."""
     return Path(task.name).stem if task.name.startswith("maze:") else task.name
 
 
 def new_figure(width: float, height: float, dpi: float = DPI) -> Figure:
-    """A figure outside pyplot, which would keep it alive and might open a window."""
+    """A figure outside of pyplot, which would keep it alive and might open a window."""
     figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 
 
 def place(figure: Figure, x: float, y: float, width: float, height: float) -> Axes:
-    """Axes at a place given in inches from the figure's top left corner, where reading begins."""
+    """Axes at a place given in inches from the figure's top left corner."""
     total_width, total_height = figure.get_size_inches()
     bottom = total_height - y - height
     return figure.add_axes((x / total_width, bottom / total_height, width / total_width, height / total_height))
 
 
 def title(figure: Figure, text: str, math: bool = False) -> None:
-    """One line at the top, in the middle; only with `math` do dollars mean something, as names may have them."""
+    """One centred line at the top; dollars are plain text unless `math`, as names may contain them."""
     _, height = figure.get_size_inches()
     y = 1 - 0.22 / height
     figure.text(0.5, y, text, ha="center", va="center", fontsize=11, color=INK, parse_math=math)
 
 
+def title_with_clock(figure: Figure, text: str, x: float, y: float) -> Text:
+    """A film's title, so many inches from the left and the top; returns the text on the right that shows the time."""
+    width, height = figure.get_size_inches()
+    look = {"y": 1 - y / height, "va": "center", "color": INK, "fontsize": 10}
+    figure.text(x / width, s=text, parse_math=False, **look)
+    return figure.text(1 - x / width, s="", ha="right", animated=True, **look)
+
+
+def pixels(canvas: FigureCanvasAgg) -> np.ndarray:
+    """What a canvas shows [height, width, rgb]."""
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
 def rows_and_columns(panels: int, aspect: float) -> tuple[int, int]:
-    """A grid for so many panels that is about `aspect` times as wide as high."""
+    """Rows and columns of a grid of panels that is about `aspect` times as wide as high."""
     rows = max(1, round((panels / aspect) ** 0.5))
     return rows, ceil(panels / rows)
 
 
 def draw_maze(axes: Axes, task: Task, width: float = 3.0) -> None:
-    """Walls, and nothing else: no ticks, no frame, equal scales."""
+    """Draws walls, without ticks or frame and with equal scales."""
     assert task.walls is not None, "only a maze has walls to draw"
     lines = list(task.walls.reshape(-1, 2, 2))
     walls = LineCollection(lines, colors=INK, linewidths=width, capstyle="round", clip_on=False, zorder=5)
@@ -104,7 +118,7 @@ def mark_target(axes: Axes, xy: np.ndarray, colour: str, size: float = 13.0) -> 
 
 
 def name_skill(axes: Axes, skill: int, colour: str) -> None:
-    """Names a panel's skill in its colour, the one its paths have elsewhere."""
+    """Names a panel's skill, in the skill's colour."""
     axes.set_title(f"skill {skill}", color=colour, fontsize=9, fontweight="bold", pad=4.5)
 
 
@@ -118,7 +132,7 @@ def short(number: float) -> str:
 
 @contextmanager
 def writing_to(directory: Path) -> Iterator[None]:
-    """Makes a directory, and tells the user in one line if writing there fails."""
+    """Makes a directory; failing to write there is a UserError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         yield
@@ -127,7 +141,7 @@ def writing_to(directory: Path) -> Iterator[None]:
 
 
 def save(figure: Figure, directory: Path, name: str) -> Path:
-    """Writes a figure as PNG and PDF, the same bytes for the same figure, and returns the PNG's path."""
+    """Writes a figure as PNG and PDF, the same bytes for the same figure, and returns the path of the PNG."""
     path = directory / f"{name}.png"
     with writing_to(directory), matplotlib.rc_context({"pdf.fonttype": 42}):
         figure.savefig(path, dpi=DPI, facecolor="white")

@@ -94,8 +94,13 @@ class Metric:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("compute", "derive")}
 
 
-def _skill_coverage(e: Evaluation) -> Float[Array, ""]:
-    return grid.percent(jnp.any(e.counts > 0, axis=0))
+_coverage = lambda e: grid.percent(e.visited)
+_fine_coverage = lambda e: grid.percent(e.visited_fine)
+_skill_coverage = lambda e: grid.percent(jnp.any(e.counts > 0, axis=0))
+_distinctness = lambda e: grid.distinctness(e.counts)
+_product = lambda numbers: numbers["skill_coverage"] * numbers["distinctness"]
+PRODUCT = "skill_coverage x distinctness"
+"""Far-reaching and distinct at once, run by run."""
 
 
 def _reach(e: Evaluation) -> Float[Array, ""]:
@@ -103,45 +108,15 @@ def _reach(e: Evaluation) -> Float[Array, ""]:
     return jnp.float32(jnp.nan) if e.targets is None else grid.reach(e.task, e.episodes, e.targets)
 
 
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            "coverage",
-            "coverage",
-            "%",
-            of_skills=False,
-            headline=True,
-            ranked=True,
-            compute=lambda e: grid.percent(e.visited),
-        ),
-        Metric(
-            "coverage_fine",
-            "fine coverage",
-            "%",
-            of_skills=False,
-            judged=True,
-            compute=lambda e: grid.percent(e.visited_fine),
-        ),
-        Metric("skill_coverage", "skill coverage", "%", headline=True, ranked=True, compute=_skill_coverage),
-        Metric(
-            "distinctness",
-            "distinctness",
-            digits=2,
-            largest=1.0,
-            headline=True,
-            compute=lambda e: grid.distinctness(e.counts),
-        ),
-        Metric("reach", "reach", digits=2, largest=1.0, tabled=False, compute=_reach),
-        Metric(
-            "skill_coverage x distinctness",
-            "skill coverage x distinctness",
-            ranked=True,
-            judged=True,
-            derive=lambda numbers: numbers["skill_coverage"] * numbers["distinctness"],
-        ),
-    )
-}
+_EVERY = (
+    Metric("coverage", "coverage", "%", of_skills=False, headline=True, ranked=True, compute=_coverage),
+    Metric("coverage_fine", "fine coverage", "%", of_skills=False, judged=True, compute=_fine_coverage),
+    Metric("skill_coverage", "skill coverage", "%", headline=True, ranked=True, compute=_skill_coverage),
+    Metric("distinctness", "distinctness", digits=2, largest=1.0, headline=True, compute=_distinctness),
+    Metric("reach", "reach", digits=2, largest=1.0, tabled=False, compute=_reach),
+    Metric(PRODUCT, "skill coverage x distinctness", ranked=True, judged=True, derive=_product),
+)
+METRICS = {metric.name: metric for metric in _EVERY}
 """Those of every run."""
 COMPUTED = {name: metric for name, metric in METRICS.items() if metric.compute}
 HEADLINE = [metric for metric in METRICS.values() if metric.headline]

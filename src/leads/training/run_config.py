@@ -1,7 +1,8 @@
 """What a run is: enough to do it again. Checked once, when it is made or read."""
 
+import dataclasses
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 from leads.config.fields import build, checked, fields, plain
 from leads.errors import UserError
@@ -53,32 +54,17 @@ class RunConfig:
         return METHODS.find(own or self.method)(self.method_config, task)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "task": self.task,
-            "task_options": self.task_options,
-            "step_cost": self.step_cost,
-            "method": self.method,
-            "method_options": plain(self.method_config),
-            "seed": self.seed,
-            "samples": self.samples,
-            "metrics": [metric.description() for metric in self.metrics],
-            "own_task": self.own_task,
-        }
+        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        data["method_options"] = plain(data.pop("method_config"))
+        return data | {"metrics": [metric.description() for metric in self.metrics]}
 
     @classmethod
     def of_json(cls, data: dict[str, Any], method: Any = None) -> "RunConfig":
         """Raises KeyError, TypeError or UserError for what is no config."""
-        return cls(
-            task=checked("task", str, data["task"]),
-            task_options=checked("task_options", dict, data["task_options"]),
-            step_cost=checked("step_cost", StepCost, data["step_cost"]),
-            method=checked("method", str, data["method"]),
-            method_config=build(METHODS.find(method or data["method"]).Config, data["method_options"]),
-            seed=checked("seed", int, data["seed"]),
-            samples=checked("samples", int, data["samples"]),
-            metrics=find_metrics(data["metrics"]),
-            own_task=checked("own_task", bool, data["own_task"]),
-        )
+        config = build(METHODS.find(method or data["method"]).Config, data["method_options"])
+        parts = {"method_config": config, "metrics": find_metrics(data["metrics"])}
+        plain_kinds = {name: kind for name, kind in get_type_hints(cls).items() if name not in parts}
+        return cls(**parts, **{name: checked(name, kind, data[name]) for name, kind in plain_kinds.items()})
 
     def longer(self, samples: int | None) -> "RunConfig":
         """With a larger budget, or as it is."""
@@ -107,28 +93,18 @@ def run_config(
         raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
     samples = None if samples is None else check_samples(samples)
     extra = find_metrics(metrics)
-    if isinstance(task, Task):
-        if of_task:
-            raise UserError(f"{min(of_task)}: is chosen where the task is made, not here")
-        made, cost = task, task.step_cost
-        config = configure(method, task.name, cost, of_method)
-    else:
-        of_task = complete_options(task, of_task)
-        cost = step_cost(task)
-        made = None if cost else make_task(task, **of_task)
-        config = configure(method, task, cost or made.step_cost, of_method)  # type: ignore[union-attr]
-        made = made or make_task(task, **of_task)  # after the config, as it can take seconds
-    return RunConfig(
-        task=task if isinstance(task, str) else task.name,
-        task_options=of_task,
-        step_cost=made.step_cost,
-        method=name,
-        method_config=config,
-        seed=seed,
-        samples=made.budget if samples is None else samples,
-        metrics=extra,
-        own_task=made is task,
-    ), made
+    own = task if isinstance(task, Task) else None
+    if own and of_task:
+        raise UserError(f"{min(of_task)}: is chosen where the task is made, not here")
+    named = own.name if own else str(task)
+    of_task = {} if own else complete_options(named, of_task)
+    known = None if own else step_cost(named)  # if so the task is made last, as it can take seconds
+    made = own or (None if known else make_task(named, **of_task))
+    cost = made.step_cost if made else known or "cheap"
+    config = configure(method, named, cost, of_method)
+    made = made or make_task(named, **of_task)
+    budget = made.budget if samples is None else samples
+    return RunConfig(named, of_task, cost, name, config, seed, budget, extra, own is not None), made
 
 
 def check_samples(samples: Any) -> int:

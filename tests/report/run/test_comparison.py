@@ -5,8 +5,8 @@ from matplotlib.collections import LineCollection
 import leads
 from leads.cli import main
 from leads.report.run.comparison import comparison_figure
-from leads.report.run.figures import told
-from leads.training.evaluation import EVALUATION_EPISODES
+from leads.training.metrics import headline
+from leads.training.train import EVALUATION_EPISODES
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def test_every_run_has_a_panel_with_its_numbers_and_all_its_paths(agents):
     figure = comparison_figure(agents)
     assert len(figure.axes) == 2
     for axes, agent in zip(figure.axes, agents, strict=True):
-        config, last = agent.run.config(), agent.run.metrics()[-1]
+        config, last = agent.config, agent.run.metrics()[-1]
         name, numbers = axes.get_title().splitlines()
         assert name == f"{config.method}, seed {config.seed}, {last['samples']:,} samples"
         assert numbers.startswith(f"coverage {last['coverage']:.0f} %, skill coverage {last['skill_coverage']:.0f} %")
@@ -31,8 +31,8 @@ def test_every_run_has_a_panel_with_its_numbers_and_all_its_paths(agents):
 
 def test_an_epoch_without_an_evaluation_is_told_as_far_as_it_is_known():
     line = {"coverage": 41.6, "skill_coverage": None, "distinctness": None}
-    assert told(line) == "coverage 42 %"
-    assert told(line | {"skill_coverage": 9.5, "distinctness": 0.716}, ";") == (
+    assert headline(line) == "coverage 42 %"
+    assert headline(line | {"skill_coverage": 9.5, "distinctness": 0.716}, ";") == (
         "coverage 42 %;skill coverage 10 %;distinctness 0.72"
     )
 

@@ -3,7 +3,6 @@
 import copy
 import csv
 import dataclasses
-import io
 import itertools
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,7 @@ from PIL import Image
 import leads
 from leads import cli
 from leads.report import style
-from leads.report.run import film as video
-from leads.report.run import robot_film
-from leads.training.evaluation import evaluate
+from leads.report.run import film, robot_film, video
 
 EPISODES = 3
 STEPS = 12
@@ -97,7 +94,7 @@ def agent(finger_run) -> leads.Agent:
 def written(agent, tmp_path_factory) -> tuple[Path, list[str]]:
     """(where, what was said) of a film of the finger, if there is OpenGL."""
     out = tmp_path_factory.mktemp("film")
-    return out, video.write_skills(agent, out, EPISODES)
+    return out, film.write_skills(agent, out, EPISODES)
 
 
 def rows_in(path: Path) -> list[dict[str, str]]:
@@ -108,7 +105,7 @@ def rows_in(path: Path) -> list[dict[str, str]]:
 def test_the_table_has_the_features_that_are_counted(agent, written):
     episodes = agent.episodes(EPISODES)
     features = np.asarray(agent.task.features(episodes.states[:, :, -1])).mean(axis=1)
-    targets = np.asarray(agent.task.features(agent.method.targets(agent.state)))
+    targets = np.asarray(agent.task.features(agent.targets()))
     rows = rows_in(written[0] / "skills.csv")
     assert len(rows) == agent.n_skill
     for row, end, target in zip(rows, features, targets, strict=True):
@@ -121,17 +118,16 @@ def test_the_table_has_the_features_that_are_counted(agent, written):
         assert float(row["length"]) == STEPS and float(row["ended"]) == 0 and int(row["cells"]) > 0
 
 
-def test_the_lines_say_what_points_are_made_of(agent, written, opengl):
+def test_the_lines_say_what_points_are_made_of(agent, written, together, opengl):
     out, lines = written
     head, *rows = lines[: 1 + agent.n_skill]
     assert head.split() == ["skill", "mean", "end", "length", "ended", "cells", "own", "target", "reach"]
     assert len({len(line) for line in (head, *rows)}) == 1, "columns do not line up"
     for line, row in zip(rows, rows_in(out / "skills.csv"), strict=True):
         assert "({})".format(", ".join(f"{float(row[f'end_{name}']):5.2f}" for name in FINGER)) in line
-    numbers = evaluate(agent.task, agent.episodes(EPISODES), None)
     assert lines[1 + agent.n_skill :] == [
         "mean end and target: proximal angle, distal angle, hinge angle",
-        "together: skill coverage {skill_coverage:.1f} %, distinctness {distinctness:.2f}".format(**numbers),
+        together(agent, EPISODES),
         *(f"{kind} {out / name}" for kind, name in (("table", "skills.csv"), ("video", "skills.gif"))),
         f"video {out / 'skills.mp4'}",
     ]
@@ -159,7 +155,7 @@ def test_the_gif_is_light_and_moves(agent, written, opengl):
     assert path.stat().st_size < video.GIF_BYTES
     with Image.open(path) as gif:
         assert gif.n_frames == agent.task.horizon + 1
-        assert gif.info["loop"] == 0 and gif.width == video.ROBOT_GIF_SIZES[0][0]
+        assert gif.info["loop"] == 0 and gif.width == film.ROBOT_GIF_SIZES[0][0]
         pictures = []
         for i in range(gif.n_frames):
             gif.seek(i)
@@ -172,7 +168,7 @@ def test_panels_show_what_each_skill_does(agent, opengl):
     """All begin alike, and end as their first episode of the table did."""
     rolled = agent.episodes(2)
     actions = list(np.asarray(rolled.actions)[:, 0])
-    first, *_, last = robot_film.film(agent.task, actions, video.MOVING)
+    first, *_, last = robot_film.film(agent.task, actions, film.MOVING)
     panel = robot_film.WIDTH // 2 - robot_film.GAP - robot_film.GAP // 2
     environment = agent.task.make(render_mode="rgb_array")
     ends = []
@@ -228,32 +224,6 @@ def test_the_grid_is_about_square_and_fits_its_page(n_skill, shape):
         assert not black.take((0, -1), axis).any()
 
 
-def test_an_adaptive_palette_has_the_pictures_colours_and_the_skills():
-    colours = style.palette(12)
-    rng = np.random.default_rng(0)
-    seen = rng.integers(0, 255, (40, 3), dtype=np.uint8)
-    pictures = [Image.fromarray(rng.choice(seen, (30, 30))) for _ in range(20)]
-    palette = np.reshape(video._adaptive_palette(pictures, colours).getpalette(), (-1, 3)).astype(int)
-    assert len(palette) <= video.CLEAR
-    own = np.rint(255 * np.asarray([to_rgb(colour) for colour in ("white", style.INK, *colours)]))
-    for colour in (*own, *seen):
-        assert np.abs(palette - colour).sum(axis=1).min() == 0
-    noise = [Image.fromarray(rng.integers(0, 255, (99, 99, 3), dtype=np.uint8))]
-    assert len(video._adaptive_palette(noise, style.palette(300)).getpalette() or []) <= 3 * video.CLEAR
-
-
-def test_a_gif_may_keep_every_other_picture_at_the_same_pace(monkeypatch):
-    shades = [0, 40, 80, 120, 160, 200]
-    pictures = [Image.new("RGB", (40, 20), (shade,) * 3) for shade in shades]
-    palette = video._adaptive_palette(pictures, style.palette(2))
-    heavy = len(video._light_gif(pictures, palette, [(40, 1)]))
-    monkeypatch.setattr(video, "GIF_BYTES", heavy)
-    with Image.open(io.BytesIO(video._light_gif(pictures, palette, [(40, 1), (40, 2)]))) as gif:
-        seen = [(gif.seek(i), gif.convert("RGB").getpixel((5, 5)), gif.info["duration"]) for i in range(gif.n_frames)]
-    assert [colour[0] for _, colour, _ in seen] == [0, 80, 160, 200]
-    assert [milliseconds for *_, milliseconds in seen] == [80, 80, 80, video.HELD * 40]
-
-
 def test_without_opengl_there_is_a_table_and_a_line_that_says_why(agent, tmp_path, no_opengl, monkeypatch, capsys):
     monkeypatch.setattr(cli, "load", lambda run_dir: agent)
     cli.main(["skills", str(tmp_path), "--episodes", str(EPISODES)])  # does not exit
@@ -277,23 +247,17 @@ def test_environments_that_cannot_be_drawn_are_user_errors(make, reason):
     assert str(error.value) == f"rendering: {reason}"
 
 
-def test_a_film_that_breaks_off_leaves_no_file(tmp_path):
-    def pictures():
-        yield np.zeros((32, 32, 3), np.uint8)
-        raise leads.UserError("enough")
-
-    with pytest.raises(leads.UserError, match="enough"):
-        video._write_film(
-            tmp_path / "a.mp4", tmp_path / "a.gif", pictures(), lambda _: Image.new("P", (1, 1)), [(32, 1)]
-        )
-    assert not any(tmp_path.iterdir())
+def test_a_task_of_jax_functions_only_is_not_rendered():
+    task, actions = dots()
+    with pytest.raises(leads.UserError, match="rendering: the task has no Gymnasium environment"):
+        next(robot_film.film(dataclasses.replace(task, make=None), actions, 9))
 
 
 def test_features_without_names_are_numbered(tiny_agent, tmp_path):
     """A maze without walls to draw is rendered by its environment as any task is."""
     agent = copy.copy(tiny_agent)
     agent.task = dataclasses.replace(agent.task, walls=None, feature_names=(), horizon=3)
-    lines = video.write_skills(agent, tmp_path, 2)
+    lines = film.write_skills(agent, tmp_path, 2)
     assert "mean end and target: feature 0, feature 1" in lines
     assert {"end_feature_0", "target_feature_1", "ended"} <= rows_in(tmp_path / "skills.csv")[0].keys()
     with Image.open(tmp_path / "skills.gif") as gif:

@@ -8,8 +8,13 @@ import pytest
 from leads.report import style
 from leads.report.study.curves import THRESHOLDS, coverage_figure, curve, looks, profile_curve, profiles_figure
 from leads.report.study.curves import published_coverage as published
+from leads.report.study.entry import Entry
+from leads.report.study.from_runs import read_study
 from leads.report.study.statistics import profile
-from leads.report.study.study import Entry, Study, read_study
+from leads.report.study.study import Study
+from leads.training.metrics import METRICS
+
+COVERAGE = METRICS["coverage"]
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +24,7 @@ def study(study_directory) -> Study:
 
 def test_a_curve_is_mean_and_deviation_of_its_runs(study):
     maze = study.settings[0]
-    drawn = curve(study.of(maze, Entry("leads")), "coverage")
+    drawn = curve(study.of(maze, Entry("leads")), COVERAGE)
     assert drawn is not None and drawn.n == 3
     assert drawn.x[0] == 100_000 and drawn.x[-1] == 1_000_000
     assert drawn.mean[-1] == pytest.approx(np.mean([88, 90, 91]))
@@ -30,15 +35,15 @@ def test_a_curve_is_mean_and_deviation_of_its_runs(study):
 
 def test_a_single_run_has_no_band_and_no_run_no_curve(study):
     short = study.settings[1]
-    drawn = curve(study.of(short, Entry("leads")), "coverage")
+    drawn = curve(study.of(short, Entry("leads")), COVERAGE)
     assert drawn is not None and drawn.n == 1 and np.array_equal(drawn.low, drawn.high)
-    assert curve([], "coverage") is None and curve(study.of(short, Entry("leads")), "reach") is None
+    assert curve([], COVERAGE) is None and curve(study.of(short, Entry("leads")), METRICS["reach"]) is None
 
 
 def test_numbers_that_are_none_are_not_in_a_curve(study):
     first, *others = study.of(study.settings[0], Entry("leads"))
-    broken = [line | {"coverage": float("nan")} if line["epoch"] == 4 else line for line in first.metrics]
-    drawn = curve([replace(first, metrics=broken), *others], "coverage")
+    broken = [line | {"coverage": float("nan")} if line["epoch"] == 4 else line for line in first.log]
+    drawn = curve([replace(first, log=broken), *others], COVERAGE)
     assert drawn is not None and drawn.n == 3 and np.all(np.isfinite([drawn.mean, drawn.low, drawn.high]))
 
 
@@ -56,19 +61,19 @@ def test_variants_have_their_methods_colour_and_dashes_of_their_own(study):
 
 
 def test_a_profile_falls_from_one_to_zero_within_its_band(study):
-    drawn = profile_curve(study, Entry("metra"), "coverage")
+    drawn = profile_curve(study, Entry("metra"), COVERAGE)
     assert drawn is not None and drawn.mean[0] == 1 and drawn.mean[-1] == 0
     assert np.all(np.diff(drawn.mean) <= 0) and np.all((drawn.low <= drawn.mean) & (drawn.mean <= drawn.high))
-    scores = study.scores(Entry("metra"), "coverage", study.covered(Entry("metra")))
+    scores = study.scores(Entry("metra"), COVERAGE, study.covered(Entry("metra")))
     assert np.array_equal(drawn.mean, profile(scores, THRESHOLDS))
     assert drawn.of == "2 of 3 settings" and drawn.n == 6
-    assert profile_curve(study, Entry("rnd"), "coverage") is None
+    assert profile_curve(study, Entry("rnd"), COVERAGE) is None
 
 
 def test_where_a_setting_has_one_run_a_profile_has_no_band(study):
     maze = study.settings[0]
     of_one = [result for result in study.results if result.setting != maze or result.seed == 0]
-    drawn = profile_curve(replace(study, results=of_one), Entry("metra"), "coverage")
+    drawn = profile_curve(replace(study, results=of_one), Entry("metra"), COVERAGE)
     assert drawn is not None and drawn.of == "2 of 3 settings"
     assert np.array_equal(drawn.low, drawn.mean) and np.array_equal(drawn.high, drawn.mean)
 
@@ -78,7 +83,7 @@ def test_a_profile_is_only_over_settings_whose_number_is_known(study):
     maze = study.settings[0]
     drawn = profile_curve(
         replace(study, results=[unknown(r) if r.setting == maze else r for r in study.results]),
-        *(Entry("metra"), "skill_coverage"),
+        *(Entry("metra"), METRICS["skill_coverage"]),
     )
     assert drawn is not None and drawn.of == "1 of 3 settings" and drawn.n == 3
 
@@ -111,7 +116,7 @@ def test_triangles_are_in_the_legend_only_if_there_are_any(study):
 
 
 def test_legends_fit_their_figures(study):
-    for figure in (coverage_figure(study), profiles_figure(study, "coverage")):
+    for figure in (coverage_figure(study), profiles_figure(study, COVERAGE)):
         figure.draw_without_rendering()
         box, panels = figure.legends[0].get_window_extent(), [axes.get_tightbbox() for axes in figure.axes]
         assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
@@ -119,7 +124,7 @@ def test_legends_fit_their_figures(study):
 
 
 def test_profiles_figure_has_a_line_a_method_and_tells_its_settings(study):
-    figure = profiles_figure(study, "skill_coverage")
+    figure = profiles_figure(study, METRICS["skill_coverage"])
     (axes,) = figure.axes
     assert len(axes.lines) == len(looks(study)) and "skill coverage" in axes.get_xlabel()
     assert [text.get_text() for text in figure.legends[0].texts] == [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leads.report.study.study import read_study
+from leads.report.study.from_runs import read_study
 from leads.report.study.write import file_names
 from leads.training.run import Run
 
@@ -46,7 +46,7 @@ def test_a_run_that_ends_while_it_is_read_counts_next_time(write_run, tmp_path, 
             ending.write_summary({"samples": 1_000_000, "cpu_seconds": 1.0})
         return []
 
-    monkeypatch.setattr("leads.report.study.study.snapshots", end)
+    monkeypatch.setattr("leads.report.study.from_runs.snapshots", end)
     study = read_study(tmp_path)
     assert ending.is_finished
     assert [result.seed for result in study.results] == [0] and [result.seed for result in study.unfinished] == [1]
@@ -65,7 +65,7 @@ def test_runs_behind_links_count_once(write_run, tmp_path):
 def test_a_run_on_a_task_of_ones_own_with_shipped_settings_is_no_variant(write_run, tmp_path):
     config = write_run(tmp_path, "fetch-slide", samples=1000) / "config.json"
     change(config, task="mine", own_task=True)
-    assert Run.open(config.parent).config().fields["memory"] == 8, "as on every task that is stepped on the host"
+    assert Run.open(config.parent).config.method_config.memory == 8, "as on every task that is stepped on the host"
     (result,) = read_study(tmp_path).results
     assert result.entry.title == "LEADS"
 
@@ -78,16 +78,16 @@ def test_a_maze_is_what_is_in_its_file(write_run, tmp_path):
         maze.write_text(json.dumps({"start": [0, 0], "walls": [[wall, -1, wall, 0]]}))
         run = write_run(tmp_path / "runs", "maze-u", seed=i)
         options = {"on_wall": "terminate", "maze": json.loads(maze.read_text())}
-        change(run / "config.json", task=f"maze:{maze}", options=options)
+        change(run / "config.json", task=f"maze:{maze}", task_options=options)
     study = read_study(tmp_path / "runs")
-    assert [setting.title for setting in study.settings] == ["rooms, 1M samples", "rooms, 1M samples (2)"]
-    assert [len([r for r in study.results if r.setting == setting]) for setting in study.settings] == [2, 1]
+    assert [setting.title for setting in study.settings] == ["rooms (2), 1M samples", "rooms, 1M samples"]
+    assert [len([r for r in study.results if r.setting == setting]) for setting in study.settings] == [1, 2]
 
 
 def test_settings_of_one_task_are_told_apart_by_their_options(write_run, tmp_path):
     for seed, bins in enumerate((10, 20)):
         run = write_run(tmp_path, "maze-u", seed=seed)
-        change(run / "config.json", options={"on_wall": "terminate", "bins": bins})
+        change(run / "config.json", task_options={"on_wall": "terminate", "bins": bins})
     titles = [setting.title for setting in read_study(tmp_path).settings]
     assert titles == ["maze-u", "maze-u, bins 20"]
 

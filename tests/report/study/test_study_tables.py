@@ -10,9 +10,15 @@ import pytest
 import scipy.stats
 
 from leads.errors import UserError
-from leads.report.study.study import PAPER, Entry, Setting, Study, read_study
-from leads.report.study.study_tables import best_entry, first, headline, published_best, study_tables, table_1
+from leads.report.study.entry import Entry
+from leads.report.study.first import best_entry, first, headline
+from leads.report.study.from_runs import read_study
+from leads.report.study.paper_table import published_best, table_1
+from leads.report.study.setting import PAPER, Setting
+from leads.report.study.study import Study
+from leads.report.study.study_tables import study_tables
 from leads.report.study.tables import Cell, Column, Table, compared, mean_std
+from leads.training.metrics import METRICS
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +47,8 @@ def test_runs_are_found_at_any_depth_and_compared_only_on_equal_terms(study):
     assert len(study.results) == 3 * (3 + 3 + 1 + 2) + 1
     titles = [entry.title for entry in study.entries]
     assert titles[:3] == ["LEADS", "RND", "DIAYN"] and titles[-3:] == ["METRA", "control", "control (noise white)"]
-    assert study.values(setting(study, "maze-u"), Entry("leads"), "coverage") == [88, 90, 91]
-    assert study.values(setting(study, "maze-u, 300k samples"), Entry("leads"), "coverage") == [70]
+    assert study.values(setting(study, "maze-u"), Entry("leads"), METRICS["coverage"]) == [88, 90, 91]
+    assert study.values(setting(study, "maze-u, 300k samples"), Entry("leads"), METRICS["coverage"]) == [70]
 
 
 def test_what_does_not_count_is_named(study):
@@ -173,14 +179,14 @@ def test_headline_says_plainly_where_leads_is_the_best_and_where_not(write_run, 
             write_run(tmp_path, task, "metra", seed, metra)
     study = read_study(tmp_path)
     easy, u, hard = (row(first(study), task) for task in ("maze-easy", "maze-u", "maze-hard"))
-    fine, both = "fine coverage %", "skill coverage % times distinctness"
+    fine, both = "fine coverage %", "skill coverage x distinctness"
     assert (u[fine].text, u[both].text) == ("81.9 ± 1.3: METRA", "22.8 ± 0.4: METRA") and not u[fine].bold
     assert easy[both].text == "23.0 ± 0.0: LEADS" and easy[both].bold
     assert hard[fine].text == "81.0 ± 0.0: LEADS, METRA" and hard[fine].bold, "a tie"
     assert hard["methods without runs"].text == "RND, DIAYN, SMM, NGU, LSD, CSD, control"
     overall = headline(study)
     assert "highest fine coverage in 2 of 3 settings with other methods (not in maze-u)" in overall
-    assert "highest skill coverage times distinctness in 2 of 3 settings with other methods (not in maze-u)" in overall
+    assert "highest skill coverage x distinctness in 2 of 3 settings with other methods (not in maze-u)" in overall
     assert "without runs: fetch-reach, finger, fetch-slide" in overall
 
 
@@ -254,10 +260,10 @@ def test_of_several_variants_ahead_of_other_methods_the_highest_is_bold(write_ru
 
 
 def test_far_reaching_and_distinct_are_multiplied_run_by_run(study, tables):
-    cell = row(tables["numbers"], "maze-u", "LEADS")["skill coverage % times distinctness"]
+    cell = row(tables["numbers"], "maze-u", "LEADS")["skill coverage x distinctness"]
     both = [x / 2 * 0.5 for x in (88, 90, 91)]
     assert cell.values == pytest.approx((statistics.mean(both), statistics.stdev(both), 3))
-    assert row(tables["numbers"], "maze-u", "RND")["skill coverage % times distinctness"].text == "missing"
+    assert row(tables["numbers"], "maze-u", "RND")["skill coverage x distinctness"].text == "missing"
 
 
 TABLE = Table(

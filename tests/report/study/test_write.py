@@ -12,8 +12,8 @@ import pytest
 
 from leads.cli import main
 from leads.report.study.exhibits import exhibits
+from leads.report.study.from_runs import read_study
 from leads.report.study.page import GRAIN
-from leads.report.study.study import read_study
 from leads.training.run import Run
 from leads.training.snapshots import snapshots
 
@@ -63,7 +63,7 @@ def test_the_page_shows_the_paths_that_runs_remember(report, study_directory):
     points = np.asarray(last["paths"]).reshape(kept.paths.shape).cumsum(axis=2) / GRAIN
     assert np.allclose(points, kept.paths, atol=1 / GRAIN)
     assert np.allclose(np.asarray(last["targets"]) / GRAIN, kept.targets, atol=1 / GRAIN)
-    assert last["numbers"]["coverage"] == exhibit.result.metrics[-1]["coverage"]
+    assert last["numbers"]["coverage"] == exhibit.result.log[-1]["coverage"]
 
 
 def test_best_and_median_are_marked_once_a_method(report):

@@ -52,7 +52,8 @@ def diagnose(agent: Agent, episodes: int) -> Agreement:
     if not isinstance(method, LearnsMeasure):
         raise UserError(f"method: {agent.config.method} learns no measure that could be diagnosed; leads does")
     # the measure is of actions with white noise, and relative to states as they are collected
-    fitted = {noise: _fitted_episodes(agent, episodes, noise) for noise in ("white", agent.method.noise)}
+    noises: set[Colour] = {"white", agent.method.noise}
+    fitted = {noise: _fitted_episodes(agent, episodes, noise) for noise in noises}
     visited = occupancy(task, fitted["white"], method.future_weights(task.horizon), method.after_end)
     states = method.marginal(agent.state, fitted[agent.method.noise], jax.random.key(1))
     f = np.asarray(method.log_measure(agent.state, jnp.asarray(task.start), states), np.float64)

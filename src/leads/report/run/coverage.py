@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -31,9 +32,8 @@ def coverage_figure(lines: Sequence[Mapping[str, Any]], extra: Sequence[Metric] 
     look = {"linewidth": 1.8, "marker": "o", "markersize": 2.5, "clip_on": False}
     for metric, colour in zip(drawn, cycle(COLOURS), strict=False):
         axes, dashes = (left, "-") if metric.unit == "%" else (right, (0, (4, 1.5)))
-        known = [line for line in lines if metric.of(line) is not None]
-        samples, values = [line["samples"] for line in known], [metric.of(line) for line in known]
-        axes.plot(samples, values, color=colour, linestyle=dashes, label=metric.title, **look)
+        known = [(line["samples"], value) for line in lines if (value := metric.of(line)) is not None]
+        axes.plot(*np.reshape(known, (-1, 2)).T, color=colour, linestyle=dashes, label=metric.title, **look)
     of_cells = not any(metric.unit == "%" for metric in extra)
     left.set(xlabel="samples", ylabel="% of cells" if of_cells else "%", ylim=(0, 100), xlim=(0, lines[-1]["samples"]))
     left.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))

@@ -1,4 +1,4 @@
-"""The planes that states are drawn in: a maze as it is, pairs of a task's features, the first principal components."""
+"""Planes in which states are drawn: a maze, pairs of a task's features, the first two principal components."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from leads.report import style
 from leads.tasks.task import Task
 
 SHADE = "#e3eaf4"
-"""Where training has been, behind the paths."""
+"""Colour of cells that training has visited, behind the paths."""
 
 Paths = list[list[np.ndarray]]
-"""A path [time, state], or one of points [time, 2], for every skill and episode."""
+"""A path [time, state], or one of points [time, 2], per skill and episode."""
 Projection = Callable[[np.ndarray], np.ndarray]
 """States [..., state] to points of a figure [..., 2]."""
 
@@ -34,7 +34,7 @@ class Plane:
     low: np.ndarray
     high: np.ndarray
     maze: Task | None = None
-    """The maze whose walls are drawn, which needs no frame."""
+    """The maze whose walls are drawn in place of a frame."""
     names: tuple[str, str] = ("", "")
     """What the two numbers are."""
     ticks: bool = False
@@ -50,7 +50,7 @@ class Plane:
         return (0.5, 0.4) if self.ticks else (0.22, 0.22)
 
     def draw(self, axes: Axes, wall: float) -> None:
-        """A maze with walls so wide, or a frame."""
+        """Draws a maze with walls of this width, or a frame."""
         if self.maze is not None:
             style.draw_maze(axes, self.maze, wall)
             return
@@ -59,13 +59,13 @@ class Plane:
         axes.spines[:].set(color=style.FAINT, linewidth=0.8)
 
     def shade(self, axes: Axes) -> None:
-        """Tints where training has been; to be called before `draw`, as an image has its own idea of a frame."""
+        """Tints what training has visited; call it before `draw`, as an image resets the frame."""
         if self.visited is not None:
             look = {"cmap": ListedColormap(["white", SHADE]), "vmin": 0, "vmax": 1, "zorder": 0}
             axes.imshow(self.visited.T, origin="lower", extent=self.extent, **look)
 
     def name_axes(self, axes: Axes, x: bool = True, y: bool = True) -> None:
-        """Names and ticks of the panels that have nothing below them, or to their left."""
+        """Adds names and ticks: `x` for a panel with none below, `y` for one with none to its left."""
         for wanted, axis, name in ((x, axes.xaxis, self.names[0]), (y, axes.yaxis, self.names[1])):
             if wanted and name:
                 axis.set_label_text(name, fontsize=9, color=style.INK, parse_math=False)
@@ -75,16 +75,16 @@ class Plane:
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top, as images want them."""
+        """Left, right, bottom and top, as images expect them."""
         (left, bottom), (right, top) = self.low, self.high
         return left, right, bottom, top
 
     def mark(self, state: np.ndarray) -> np.ndarray:
-        """Where to put the mark of a state; what lies outside is marked at the edge."""
+        """Where to mark a state; states outside are marked at the edge."""
         return np.clip(self.project(state), self.low, self.high)
 
     def lines(self, path: np.ndarray) -> list[np.ndarray]:
-        """A path of points without its jumps over half the panel, as an angle makes them after a full turn."""
+        """Splits a path where it jumps over half the panel, as an angle does after a full turn."""
         jumps = np.abs(np.diff(path, axis=0)) > (self.high - self.low) / 2
         return np.split(path, np.flatnonzero(jumps.any(axis=1)) + 1)
 
@@ -95,14 +95,14 @@ def maze_plane(task: Task) -> Plane:
 
 
 def feature_planes(agent: Agent) -> list[Plane]:
-    """A maze; else every pair of the features that coverage counts, of which a single one has no plane."""
+    """The maze; elsewhere one plane per pair of counted features, so none for a single feature."""
     if style.is_maze(agent.task):
         return [maze_plane(agent.task)]
     return [feature_plane(agent, pair) for pair in combinations(range(len(agent.task.grid_axes)), 2)]
 
 
 def feature_plane(agent: Agent, pair: tuple[int, int]) -> Plane:
-    """Two of the features that coverage counts, in its box."""
+    """Two of the counted features, in the box of the coverage grid."""
     task = agent.task
     index = [task.grid_axes[i] for i in pair]
     cells = agent.visited_fine.reshape(len(task.grid_axes) * (task.fine_bins,))
@@ -122,7 +122,7 @@ def feature_name(task: Task, feature: int) -> str:
 
 
 def component_plane(project: Projection, *shown: Float[Array, "*n state"]) -> Plane:
-    """The principal components, around the states shown there."""
+    """Principal components, in a frame around the states shown."""
     points = np.concatenate([project(np.asarray(states)).reshape(-1, 2) for states in shown])
     low, high = points.min(axis=0), points.max(axis=0)
     around = 0.05 * np.maximum(high - low, 1e-6)
@@ -130,9 +130,9 @@ def component_plane(project: Projection, *shown: Float[Array, "*n state"]) -> Pl
 
 
 def principal_components(episodes: Episodes) -> Projection:
-    """The first two principal components of the states that episodes visit, each entry in its standard deviations.
+    """The first two principal components of the states that episodes visit, after standardising every entry.
 
-    Whether a component points up or down means nothing, so its largest entry is made positive.
+    The sign of a component means nothing, so its largest entry is made positive.
     """
     visited = np.concatenate([path for skill in real_paths(episodes) for path in skill])
     centre, spread = visited.mean(axis=0), np.maximum(visited.std(axis=0), SMALLEST)
@@ -143,7 +143,7 @@ def principal_components(episodes: Episodes) -> Projection:
 
 
 def real_paths(episodes: Episodes, project: Projection = np.asarray) -> Paths:
-    """The paths of episodes from the start to their true ends, as states or as points of a plane."""
+    """Paths of episodes from the start to their true ends, as states or as points of a plane."""
     states, lengths = project(np.asarray(episodes.states)), np.asarray(episodes.lengths)
     return [
         [path[: length + 1] for path, length in zip(*skill, strict=True)] for skill in zip(states, lengths, strict=True)

@@ -1,7 +1,8 @@
-"""A film of what is no point in a maze: one episode of every skill, as its environment renders it."""
+"""A film of any task that is not a maze: one episode of every skill, as its environment renders it."""
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -15,21 +16,21 @@ from leads.report import style
 from leads.tasks.task import Task
 
 WIDTH, DPI = 960, 160
-"""Pixels that the panels of a row share, and how many are an inch."""
+"""Pixels that the panels of a row share, and pixels per inch."""
 PANEL = 480
-"""Pixels of a panel's longer side, at most; simulators draw no more."""
+"""Pixels of a panel's longer side, at most; simulators render no more."""
 GAP, NAME, HEAD = 16, 30, 48
 """Pixels between panels, above each for its name, and above all for the task and the time."""
 BORDER = 4
 """Pixels around a panel in its skill's colour."""
 BLOCK = 16
-"""Films need sides that are multiples of so many pixels."""
+"""Sides of films have to be multiples of this, in pixels."""
 FADED = 0.5
-"""How white a skill becomes whose episode is over before the others'."""
+"""Share of white in the panel of a skill whose episode has ended before the others'."""
 
 
 def film(task: Task, actions: list[np.ndarray], at_most: int) -> Iterator[np.ndarray]:
-    """Up to `at_most` pictures [height, width, rgb] of all skills side by side, each doing its `actions` again."""
+    """Up to `at_most` pictures [height, width, rgb] of all skills side by side, each repeating its `actions`."""
     n_skill, last_step = len(actions), max(map(len, actions))
     stride = ceil(task.horizon / (at_most - 1))
     rows, columns = style.rows_and_columns(n_skill, 1)
@@ -58,9 +59,11 @@ def _whole_blocks(pixels: int) -> int:
 def _episodes(task: Task, actions: list[np.ndarray], stride: int, side: int) -> list[list[np.ndarray]]:
     """A picture [height, width, rgb] every `stride` steps and at the end, for each skill.
 
-    One environment does for all, one after the other, as each would need a renderer of its own.
+    One environment serves all skills in turn, as each environment needs a renderer of its own.
     """
-    environment = _rendered(lambda: task.make(render_mode="rgb_array"))
+    if task.make is None:
+        raise UserError("rendering: the task has no Gymnasium environment")
+    environment = _rendered(partial(task.make, render_mode="rgb_array"))
     try:
         episodes = []
         for mine in actions:
@@ -77,7 +80,7 @@ def _episodes(task: Task, actions: list[np.ndarray], stride: int, side: int) -> 
 
 
 def _picture(environment: gymnasium.Env, side: int) -> np.ndarray:
-    """What the environment looks like now, its longer side scaled to `side` pixels."""
+    """The environment as it looks now, the longer side scaled to `side` pixels."""
     picture = np.asarray(_rendered(environment.render))
     if picture.ndim != 3 or picture.shape[2] < 3:
         raise UserError("rendering: the environment draws no pictures (rgb_array)")
@@ -87,7 +90,7 @@ def _picture(environment: gymnasium.Env, side: int) -> np.ndarray:
 
 
 def _rendered(draw: Callable[[], Any]) -> Any:
-    """What `draw` gives, or in one line why it fails; anybody's environment can fail in ways of its own."""
+    """The result of `draw`, or a UserError: a user's environment can raise anything."""
     try:
         with warnings.catch_warnings(action="ignore"):
             return draw()
@@ -101,7 +104,7 @@ def _rendered(draw: Callable[[], Any]) -> Any:
 def _page(
     title: str, total: list[int], corners: list[tuple[int, int]], panel: tuple[int, int]
 ) -> Callable[[str], np.ndarray]:
-    """Draws all but the panels' contents, with the time as text: drawn once, and the time anew."""
+    """Draws everything but the panels' contents once; the function returned adds the time."""
     width, height = (pixels / DPI for pixels in total)
     figure = style.new_figure(width, height, DPI)
     canvas = FigureCanvasAgg(figure)
@@ -110,9 +113,7 @@ def _page(
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(color=colour, linewidth=2 * BORDER * 72 / DPI)
         style.name_skill(axes, skill, colour)
-    text = {"y": 1 - HEAD / 2 / total[1], "va": "center", "color": style.INK, "fontsize": 10}
-    figure.text(corners[0][0] / total[0], s=title, parse_math=False, **text)
-    clock = figure.text(1 - corners[0][0] / total[0], s="", ha="right", animated=True, **text)
+    clock = style.title_with_clock(figure, title, corners[0][0] / DPI, HEAD / 2 / DPI)
     canvas.draw()
     kept = canvas.copy_from_bbox(figure.bbox)
 
@@ -120,6 +121,6 @@ def _page(
         canvas.restore_region(kept)
         clock.set_text(time)
         figure.draw_artist(clock)
-        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        return style.pixels(canvas)
 
     return page

@@ -8,7 +8,7 @@ from leads.report.study.entry import Entry
 from leads.report.study.setting import Setting
 from leads.report.study.statistics import welch
 from leads.report.study.study import Study
-from leads.report.study.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, number, word
+from leads.report.study.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, mean_std, number, word
 from leads.training.metrics import Metric
 
 
@@ -43,10 +43,9 @@ TASK = Shown("task", lambda study, setting, entry: word(setting.title))
 METHOD = Shown("method", lambda study, setting, entry: word(entry.title))
 
 
-def means(metrics: Iterable[Metric], counted: bool = True) -> list[Shown]:
-    """Mean and deviation of metrics; `counted`: with the number of runs in each cell."""
-    note = "(n = {n})" if counted else ""
-    cell = lambda of: lambda study, *place: mean_cell(study.values(*place, of), of.digits, note=note)
+def means(metrics: Iterable[Metric]) -> list[Shown]:
+    """Mean and deviation of metrics."""
+    cell = lambda of: lambda study, *place: mean_cell(study.values(*place, of), of.digits)
     return [Shown(metric.label, cell(metric), MEAN_PARTS) for metric in metrics]
 
 
@@ -92,34 +91,42 @@ MEMORY = Shown("largest peak memory, MB", _memory)
 
 def against(ours: Entry, metrics: Iterable[Metric]) -> list[Shown]:
     """Welch's tests of an entry against that of the row."""
-    cell = lambda of: lambda study, setting, entry: tested(study, setting, (ours, entry), of, counted=False)
+    cell = lambda of: lambda study, setting, entry: tested(study, setting, (ours, entry), of)
     return [Shown(metric.label, cell(metric), TEST_PARTS) for metric in metrics]
 
 
 TEST_PARTS = ("p", "difference", "n", "n of the other")
 
 
-def tested(study: Study, setting: Setting, pair: tuple[Entry, Entry], metric: Metric, counted: bool = True) -> Cell:
-    """Welch's test between two entries; `counted`: with their numbers of runs."""
+def tested(study: Study, setting: Setting, pair: tuple[Entry, Entry], metric: Metric) -> Cell:
+    """Welch's test between two entries."""
     ours, theirs = (study.values(setting, entry, metric) for entry in pair)
     p, words = welch(ours, theirs), compared(ours, theirs)
     if p is None:
         return Cell(words)
-    n = f" (n = {len(ours)}, {len(theirs)})" if counted else ""
-    return Cell(f"{words}{n}", (p, mean(ours) - mean(theirs), len(ours), len(theirs)))
+    return Cell(f"{words} (n = {len(ours)}, {len(theirs)})", (p, mean(ours) - mean(theirs), len(ours), len(theirs)))
 
 
-def side_by_side(study: Study, metrics: Sequence[Metric]) -> Table:
-    """Means of a few metrics in every cell: one row per entry that has runs, one column per setting."""
-    rows = []
-    for entry in (entry for entry in study.entries if study.covered(entry)):
-        found = [[study.values(setting, entry, metric) for metric in metrics] for setting in study.settings]
-        rows.append([word(entry.title), *(_short(metrics, cell) for cell in found)])
-    parts = tuple(metric.name for metric in metrics)
-    return Table("", "", "", [Column("method"), *(Column(setting.title, parts) for setting in study.settings)], rows)
+def side_by_side(study: Study, cell: Callable[[Setting, Entry], Cell]) -> Table:
+    """One row per entry that has runs, one column per setting; LEADS is bold, and what was not run a dash."""
+    shown = lambda setting, entry: cell(setting, entry) if study.of(setting, entry) else Cell("-")
+    entries = [entry for entry in study.entries if study.covered(entry)]
+    rows = [[replace(word(e.title), bold=e.is_ours), *(shown(s, e) for s in study.settings)] for e in entries]
+    return Table("", "", "", [Column("method"), *(Column(setting.title) for setting in study.settings)], rows)
 
 
-def _short(metrics: Sequence[Metric], found: Sequence[Sequence[float]]) -> Cell:
-    means = [mean(values) if values else None for values in found]
-    texts = [replace(metric, unit="").text(value) for metric, value in zip(metrics, means, strict=True)]
-    return Cell(" / ".join(texts), tuple(means)) if any(found) else Cell("-")
+def in_short(study: Study, metrics: Sequence[Metric]) -> Table:
+    """Means of several metrics in every cell."""
+
+    def cell(setting: Setting, entry: Entry) -> Cell:
+        found = ((metric, study.values(setting, entry, metric)) for metric in metrics)
+        return word(" / ".join(replace(metric, unit="").text(mean(of) if of else None) for metric, of in found))
+
+    return side_by_side(study, cell)
+
+
+def deviations(study: Study, metric: Metric) -> Table:
+    """Mean and deviation of one metric."""
+    return side_by_side(
+        study, lambda setting, entry: word(mean_std(study.values(setting, entry, metric), metric.digits))
+    )

@@ -1,9 +1,8 @@
-"""How methods come to their numbers: coverage against samples, and the share of runs that reach a score."""
+"""How methods come to their numbers: metrics against samples, and the share of runs that reach a score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,19 @@ from matplotlib.markers import CARETLEFT
 from matplotlib.ticker import FuncFormatter
 
 from leads.report import style
+from leads.report.study.entry import Entry
+from leads.report.study.result import COVERAGE, Result
+from leads.report.study.setting import Setting
 from leads.report.study.statistics import interval, profile
-from leads.report.study.study import Entry, Result, Setting, Study
-from leads.report.study.study_tables import named
+from leads.report.study.study import Study
+from leads.training.metrics import Metric
 
 POINTS = 60
 """Points of a curve."""
 THRESHOLDS = np.linspace(0, 1, 51)
 """Scores at which performance profiles are looked at."""
 PUBLISHED = {"linestyle": "none", "marker": CARETLEFT, "markersize": 7, "markeredgewidth": 0}
-"""The triangle of a paper's final value."""
+"""The triangle at the paper's final value."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Curve:
     n: int
     """Runs it is the mean of."""
     of: str
-    """How much it is made of, in words."""
+    """What it is the mean of, in words."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Look:
 def looks(study: Study) -> dict[Entry, Look]:
     """One look for every entry that has runs, the same in every picture.
 
-    The entries of a method share its colour and have different dashes; when these run out, it takes another colour.
+    The entries of a method share its colour and differ in their dashes; when these run out, it takes another colour.
     """
     found = [entry for entry in study.entries if study.covered(entry)]
     before = [sum(other.method == entry.method for other in found[:i]) for i, entry in enumerate(found)]
@@ -68,13 +70,14 @@ def looks(study: Study) -> dict[Entry, Look]:
     return {entry: Look(colours[group], next(dashes)) for entry, group in zip(found, groups, strict=True)}
 
 
-def curve(results: Sequence[Result], number: str) -> Curve | None:
+def curve(results: Sequence[Result], metric: Metric) -> Curve | None:
     """Mean and standard deviation of runs against samples, from where all of them are known to their budget."""
-    known = [[(line["samples"], line[number]) for line in r.metrics if _is_known(line[number])] for r in results]
+    points = [[(line["samples"], metric.of(line)) for line in result.log] for result in results]
+    known = [[(samples, value) for samples, value in run if value is not None] for run in points]
     runs = [np.asarray(run, float).T for run in known if run]
     if not runs:
         return None
-    budget = results[0].config.samples
+    budget = results[0].setting.samples
     first, last = max(run[0, 0] for run in runs), min(run[0, -1] for run in runs)
     x = np.linspace(min(first, budget), min(last, budget), POINTS)
     values = np.stack([np.interp(x, *run) for run in runs])
@@ -83,19 +86,15 @@ def curve(results: Sequence[Result], number: str) -> Curve | None:
     return Curve(x, mean, mean - spread, mean + spread, len(runs), f"n = {len(runs)}")
 
 
-def _is_known(value: float | None) -> bool:
-    return value is not None and isfinite(value)
-
-
-def profile_curve(study: Study, entry: Entry, number: str) -> Curve | None:
+def profile_curve(study: Study, entry: Entry, metric: Metric) -> Curve | None:
     """Performance profile over the contested settings that an entry has runs of, with its bootstrap interval.
 
     Single runs have none, as in the tables.
     """
-    among = [setting for setting in study.contested if study.values(setting, entry, number)]
+    among = [setting for setting in study.contested if study.values(setting, entry, metric)]
     if not among:
         return None
-    scores = study.scores(entry, number, among)
+    scores = study.scores(entry, metric, among)
     shares = profile(scores, THRESHOLDS)
     single = min(map(len, scores)) < 2
     low, high = (shares, shares) if single else interval(lambda tasks: profile(tasks, THRESHOLDS), scores)
@@ -104,10 +103,10 @@ def profile_curve(study: Study, entry: Entry, number: str) -> Curve | None:
 
 
 def coverage_figure(study: Study) -> Figure:
-    """Coverage against samples, a panel a setting (fig:cov_no_feat), with the paper's final values beside it."""
+    """Coverage against samples, one panel per setting (fig:cov_no_feat), with the paper's final values beside it."""
     look = looks(study)
     drawn = {
-        entry: {setting: found for setting in study.settings if (found := curve(study.of(setting, entry), "coverage"))}
+        entry: {setting: found for setting in study.settings if (found := curve(study.of(setting, entry), COVERAGE))}
         for entry in look
     }
     legend = [(_counted(entry, list(of.values())), look[entry].line()) for entry, of in drawn.items() if of]
@@ -124,26 +123,26 @@ def coverage_figure(study: Study) -> Figure:
         axes.set(xlim=(0, setting.samples), ylim=(0, 101))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
         axes.set_xlabel("samples", fontsize=9)
-        axes.set_ylabel("coverage %", fontsize=9)
+        axes.set_ylabel(COVERAGE.label, fontsize=9)
     return figure
 
 
 def _counted(entry: Entry, curves: list[Curve]) -> str:
-    """An entry and of how many runs its curves are."""
+    """An entry and the number of runs behind its curves."""
     n = sorted({curve.n for curve in curves})
     return f"{entry.title}, n = {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "")
 
 
-def profiles_figure(study: Study, number: str) -> Figure:
+def profiles_figure(study: Study, metric: Metric) -> Figure:
     """Performance profiles of all entries."""
     look = looks(study)
-    drawn = {entry: found for entry in look if (found := profile_curve(study, entry, number))}
+    drawn = {entry: found for entry in look if (found := profile_curve(study, entry, metric))}
     legend = [(f"{entry.title}, {found.of}", look[entry].line()) for entry, found in drawn.items()]
     figure, (axes,) = _panels(1, 7.2, 3.6, legend)
     for entry, found in drawn.items():
         _draw(axes, found, look[entry])
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    axes.set_xlabel(f"relative {named(number)} above", fontsize=9)
+    axes.set_xlabel(f"relative {metric.title} above", fontsize=9)
     axes.set_ylabel("share of runs", fontsize=9)
     return figure
 
@@ -152,11 +151,11 @@ def published_coverage(study: Study, setting: Setting) -> dict[Entry, float]:
     """The paper's final relative coverage as raw coverage, by our own largest, where ours is of as many samples."""
     if not setting.is_papers:
         return {}
-    largest = study.largest(setting, "coverage")
+    largest = study.largest(setting, COVERAGE)
     return {
         entry: setting.published[entry.method][0] * largest / 100
         for entry in looks(study)
-        if not entry.fields and entry.method in setting.published and study.of(setting, entry)
+        if not entry.options and entry.method in setting.published and study.of(setting, entry)
     }
 
 

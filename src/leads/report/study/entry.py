@@ -80,9 +80,15 @@ def changed_entry(method: str, options: Mapping[str, Any], usual: Mapping[str, A
 
 def spelt_out(options: Mapping[str, Any]) -> list[str]:
     """Options for people: noise white, scale 1."""
-    return [f"{name} {value:g}" if isinstance(value, float) else f"{name} {listed(value)}" for name, value in options.items()]
+    return [f"{name} {_text(value)}" for name, value in options.items()]
 
 
-def listed(value: Any) -> str:
-    """A value as it is typed on the command line."""
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+def as_typed(options: Mapping[str, Any]) -> str:
+    """Options as those of `leads train`: --noise white --scale 1."""
+    return " ".join(f"--{name.replace('_', '-')} {_text(value)}" for name, value in options.items())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,9 +1,8 @@
-"""What a report shows of a run's skills: its snapshots, and of LEADS the measure and the uncertainty it has learnt."""
+"""What a report shows of a run's skills: its snapshots, and what its method has learnt about them."""
 
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
@@ -12,26 +11,21 @@ from matplotlib.figure import Figure
 
 from leads.agent import Agent, load
 from leads.errors import UserError
-from leads.methods.leads import Leads
+from leads.methods.method import HasTargets, LearnsMeasure
 from leads.report import style
-from leads.report.run.figures import (
-    draw_paths,
-    known_points,
-    metrics_of,
-    runs_figure,
-    scaled_measure,
-    scaled_uncertainty,
-    told,
-)
+from leads.report.run.figures import metrics_of
+from leads.report.run.learnt import known_points, learnt_figures, scaled_measure, scaled_uncertainty
+from leads.report.run.panels import draw_paths, runs_figure
 from leads.report.run.planes import Plane, feature_name
-from leads.report.study.study import Result, Study, task_of
+from leads.report.study.result import Result
+from leads.report.study.study import Study
 from leads.tasks.task import Task
-from leads.training import checkpoint
-from leads.training.evaluation import EVALUATION_EPISODES
+from leads.training.metrics import headline
 from leads.training.snapshots import Snapshot, boxed, snapshot
+from leads.training.train import EVALUATION_EPISODES
 
 MAP_POINTS = 500
-"""Archived states at which a robot's measure and uncertainty are shown."""
+"""States at which a robot's measure and uncertainty are shown."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +58,10 @@ class View:
 
 @dataclass(frozen=True)
 class Maps:
-    """What LEADS has learnt, from 0 to 1 for each skill, everywhere in a maze or at archived states."""
+    """What a method has learnt, from 0 to 1 for each skill, everywhere in a maze or at some states."""
 
-    measure: Float[np.ndarray, "skill point"]
-    uncertainty: Float[np.ma.MaskedArray, "skill point"]
+    measure: Float[np.ndarray, "skill point"] | None
+    uncertainty: Float[np.ma.MaskedArray, "skill point"] | None
     points: Float[np.ndarray, "point feature"] | None
     """In the units of the box; None in a maze, where they are a square grid row by row from the lowest."""
 
@@ -82,15 +76,6 @@ class Exhibit:
     best: bool
     median: bool
     maps: Maps | None
-
-    @property
-    def film(self) -> Path:
-        """Where `leads skills` puts it."""
-        return self.result.run.figures / "skills.mp4"
-
-    @property
-    def has_film(self) -> bool:
-        return self.film.is_file()
 
 
 def exhibits(study: Study) -> Iterator[Exhibit]:
@@ -109,44 +94,52 @@ def exhibits(study: Study) -> Iterator[Exhibit]:
 
 
 def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
-    remembered, maps, task = result.snapshots, None, task_of(result.config)
-    chosen, learns_maps = best or median, result.entry.method == "leads"
-    agent = agent_of(result) if chosen and task is not None and (learns_maps or not remembered) else None
+    remembered, maps, task = result.snapshots, None, result.setting.make_task()
+    wanted = (best or median) and task is not None and (not remembered or _learns_maps(result, task))
+    agent = agent_of(result) if wanted else None
     if agent is not None:
-        remembered = remembered or [_last_snapshot(agent)]
-        maps = _maps(agent) if isinstance(agent.method, Leads) else None
+        with agent:
+            remembered, maps = remembered or [_last_snapshot(agent)], _maps(agent)
     if not remembered:
         return None
     return Exhibit(result, View.of(task, remembered[-1].paths.shape[-1]), remembered, best, median, maps)
 
 
+def _learns_maps(result: Result, task: Task) -> bool:
+    if result.run is None or not result.has_checkpoints:
+        return False
+    return isinstance(result.run.config.make_method(task, result.run.method), LearnsMeasure | HasTargets)
+
+
 def agent_of(result: Result) -> Agent | None:
     """The agent of a run, unless its checkpoints are gone or cannot be used."""
     try:
-        return load(result.run.directory) if has_checkpoints(result) else None
+        return load(result.place) if result.has_checkpoints else None
     except UserError as error:
         print(f"leads: {error}; the report does without", file=sys.stderr)
         return None
 
 
-def has_checkpoints(result: Result) -> bool:
-    return bool(checkpoint.epochs(result.run.checkpoints))
-
-
 def _last_snapshot(agent: Agent) -> Snapshot:
-    """Of a run that was made before runs remembered their skills."""
+    """Of a run that remembers no skills."""
     metrics = metrics_of(agent)
     samples = metrics[-1]["samples"] if metrics else 0
     episodes = agent.episodes(EVALUATION_EPISODES)
-    return snapshot(agent.task, agent.epoch, samples, episodes, agent.method.targets(agent.state))
+    return snapshot(agent.task, agent.epoch, samples, episodes, agent.targets())
 
 
-def _maps(agent: Agent) -> Maps:
-    measure, uncertainty = scaled_measure(agent), scaled_uncertainty(agent)
+def _maps(agent: Agent) -> Maps | None:
+    learnt = learnt_figures(agent)
+    if not learnt:
+        return None
+    measure = scaled_measure(agent) if "measure" in learnt else None
+    uncertainty = scaled_uncertainty(agent) if "uncertainty" in learnt else None
     if style.is_maze(agent.task):
         return Maps(measure, uncertainty, None)
-    some = np.linspace(0, measure.shape[1] - 1, min(MAP_POINTS, measure.shape[1])).astype(int)
-    return Maps(measure[:, some], uncertainty[:, some], boxed(agent.task, known_points(agent)[some]))
+    points = known_points(agent)
+    some = np.linspace(0, len(points) - 1, min(MAP_POINTS, len(points))).astype(int)
+    at = lambda values: None if values is None else values[:, some]
+    return Maps(at(measure), at(uncertainty), boxed(agent.task, points[some]))
 
 
 def skills_figure(shown: list[Exhibit]) -> Figure:
@@ -164,4 +157,4 @@ def skills_figure(shown: list[Exhibit]) -> Figure:
 
 
 def _title(result: Result) -> str:
-    return f"{result.entry.title}, seed {result.seed}\n{told(result.numbers)}"
+    return f"{result.entry.title}, seed {result.seed}\n{headline(result.numbers)}"

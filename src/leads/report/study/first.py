@@ -56,7 +56,7 @@ def headline(study: Study) -> str:
 def highest(study: Study, setting: Setting, metric: Metric) -> list[Entry]:
     """All with the highest mean; variants of LEADS do not count against it."""
     judged = [entry for entry in study.entries if not (entry.is_ours and entry.options)]
-    return _tops({entry: values for entry in judged if (values := study.values(setting, entry, metric))}, metric)
+    return _tops({entry: of for entry in judged if (of := study.values(setting, entry, metric))}, metric)
 
 
 def _tops(values: dict[Entry, list[float]], metric: Metric) -> list[Entry]:
@@ -75,7 +75,7 @@ def against_the_best(study: Study) -> Table:
 
 def _against_the_best(study: Study, setting: Setting, metric: Metric) -> str:
     """Ties are told without a test."""
-    values = {entry: values for entry in study.entries if (values := study.values(setting, entry, metric))}
+    values = {entry: of for entry in study.entries if (of := study.values(setting, entry, metric))}
     ours, others = study.entries[0], [entry for entry in values if entry != study.entries[0]]
     if ours not in values or not others:
         return MISSING

@@ -39,7 +39,9 @@ def read_rows(directory: Path) -> Study:
         logs[key(row)].append(_numbers(row))
     for line in read_skills(directory):
         skills[key(line)] = [Snapshot.of_line(line["skills"])]
-    return Study([_result(row, settings, logs[key(row)], skills.get(key(row), [])) for row in rows(directory / "runs.csv")])
+    return Study(
+        [_result(row, settings, logs[key(row)], skills.get(key(row), [])) for row in rows(directory / "runs.csv")]
+    )
 
 
 def _result(row: Row, settings: Settings, log: list[Row], skills: list[Snapshot]) -> Result:

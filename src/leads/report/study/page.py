@@ -16,10 +16,13 @@ from matplotlib.colors import Colormap, to_hex
 
 from leads.report import style
 from leads.report.study.curves import Curve, curve, looks, profile_curve, published_coverage
-from leads.report.study.exhibits import Exhibit, Maps, View, has_checkpoints
-from leads.report.study.study import NUMBERS, Study
-from leads.report.study.study_tables import RANKED, TITLES, headline, named
+from leads.report.study.entry import Entry
+from leads.report.study.exhibits import Exhibit, Maps, View
+from leads.report.study.first import headline
+from leads.report.study.result import COVERAGE
+from leads.report.study.study import Study
 from leads.report.study.tables import Table
+from leads.training.metrics import Metric
 from leads.training.snapshots import Snapshot
 
 PARTS = resources.files("leads.report.study") / "page_parts"
@@ -33,7 +36,7 @@ SNAPSHOTS = 8
 
 def page(study: Study, tables: Sequence[Table], exhibits: Sequence[Exhibit]) -> str:
     """The page as HTML, with its styles, its script and its data in it."""
-    runs = "\n".join(_packed(f"run-{i}", _run(exhibit)) for i, exhibit in enumerate(exhibits))
+    runs = "\n".join(_packed(f"run-{i}", _run(exhibit, study.tabled)) for i, exhibit in enumerate(exhibits))
     films = "\n".join(_film(f"film-{i}", exhibit) for i, exhibit in enumerate(exhibits))
     summary = [table.html() for table in tables if table.name in IN_SUMMARY]
     others = [table.html() for table in tables if table.name not in IN_SUMMARY]
@@ -43,7 +46,7 @@ def page(study: Study, tables: Sequence[Table], exhibits: Sequence[Exhibit]) -> 
         "summary-tables": "\n".join(summary),
         "tables": "\n".join(others),
         "data": f'<script type="application/json" id="data">{_json(_data(study, exhibits))}</script>\n{runs}\n{films}',
-        "script": "".join(f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "explorer.js")),
+        "script": "".join(f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "sketch.js", "explorer.js")),
     }
     html = _part("page.html")
     for name, part in parts.items():
@@ -63,7 +66,7 @@ def _summary(study: Study) -> str:
     lines.append(f"<p><strong>Is LEADS the best?</strong> {escape(_sentence(headline(study)))}</p>")
     unfinished = [
         f"{run.setting.title}, {run.entry.title}, seed {run.seed}: {run.numbers['samples']:,} of "
-        f"{run.config.samples:,} samples ({run.run.directory})"
+        f"{run.setting.samples:,} samples ({run.place})"
         for run in study.unfinished
     ]
     for title, runs in (("Unfinished, so in no table", unfinished), ("Left out", study.left_out)):
@@ -82,18 +85,21 @@ def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     drawn_as = looks(study)
     entries = list(drawn_as)
     curves = {
-        name: [[_curve(curve(study.of(s, entry), name)) for entry in entries] for s in study.settings]
-        for name in NUMBERS
+        metric.name: [[_curve(curve(study.of(s, entry), metric)) for entry in entries] for s in study.settings]
+        for metric in study.tabled
     }
     published = [published_coverage(study, setting) for setting in study.settings]
     return {
         "settings": [setting.title for setting in study.settings],
         "samples": [setting.samples for setting in study.settings],
         "entries": [{"title": entry.title} | asdict(look) for entry, look in drawn_as.items()],
-        "numbers": {name: TITLES[name] for name in NUMBERS},
+        "metrics": {
+            metric.name: {name: getattr(metric, name) for name in ("title", "unit", "label", "largest")}
+            for metric in study.tabled
+        },
         "curves": curves,
-        "published": [[_rounded(of.get(entry)) for entry in entries] for of in published],
-        "profiles": {named(name): [_curve(profile_curve(study, entry, name)) for entry in entries] for name in RANKED},
+        "published": {COVERAGE.name: [[_rounded(of.get(entry)) for entry in entries] for of in published]},
+        "profiles": {m.title: [_curve(profile_curve(study, entry, m)) for entry in entries] for m in study.ranked},
         "runs": [_about(study, entries, exhibit) for exhibit in exhibits],
         "grain": GRAIN,
         "heat": _ramp(style.heat()),
@@ -101,7 +107,7 @@ def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     }
 
 
-def _about(study: Study, entries: list[Any], exhibit: Exhibit) -> dict[str, Any]:
+def _about(study: Study, entries: list[Entry], exhibit: Exhibit) -> dict[str, Any]:
     result = exhibit.result
     return {
         "setting": study.settings.index(result.setting),
@@ -109,21 +115,21 @@ def _about(study: Study, entries: list[Any], exhibit: Exhibit) -> dict[str, Any]
         "seed": result.seed,
         "best": exhibit.best,
         "median": exhibit.median,
-        "directory": str(result.run.directory),
-        "loads": has_checkpoints(result),
+        "directory": result.place,
+        "loads": result.has_checkpoints,
     }
 
 
-def _run(exhibit: Exhibit) -> dict[str, Any]:
+def _run(exhibit: Exhibit, metrics: Sequence[Metric]) -> dict[str, Any]:
     """A run's skills and maps."""
     kept = exhibit.snapshots
     if not (exhibit.best or exhibit.median) and len(kept) > SNAPSHOTS:
         kept = [kept[i] for i in np.linspace(0, len(kept) - 1, SNAPSHOTS).round().astype(int)]
-    lines = {line["epoch"]: line for line in exhibit.result.metrics}
+    lines = {line["samples"]: line for line in exhibit.result.log}
     return {
         "view": _view(exhibit.view),
         "colours": style.palette(len(kept[0].paths)),
-        "snapshots": [_snapshot(snapshot, lines.get(snapshot.epoch, {})) for snapshot in kept],
+        "snapshots": [_snapshot(snapshot, metrics, lines.get(snapshot.samples, {})) for snapshot in kept],
         "maps": None if exhibit.maps is None else _maps(exhibit.maps),
     }
 
@@ -139,14 +145,14 @@ def _view(view: View) -> dict[str, Any]:
     }
 
 
-def _snapshot(snapshot: Snapshot, metrics: dict[str, Any]) -> dict[str, Any]:
-    """Paths as a first point and the ways from each point to the next, which are small numbers and pack well."""
+def _snapshot(snapshot: Snapshot, metrics: Sequence[Metric], line: dict[str, Any]) -> dict[str, Any]:
+    """Paths as a first point and the steps from each point to the next, which are small numbers and pack well."""
     points = _grains(snapshot.paths)
     first = np.zeros_like(points[:, :, :1])
     return {
         "epoch": snapshot.epoch,
         "samples": snapshot.samples,
-        "numbers": {name: _rounded(metrics.get(name)) for name in NUMBERS},
+        "numbers": {metric.name: _rounded(metric.of(line)) for metric in metrics},
         "paths": np.diff(points, axis=2, prepend=first).reshape(*points.shape[:2], -1).tolist(),
         "lengths": snapshot.lengths.tolist(),
         "targets": None if snapshot.targets is None else _grains(snapshot.targets).tolist(),
@@ -156,8 +162,8 @@ def _snapshot(snapshot: Snapshot, metrics: dict[str, Any]) -> dict[str, Any]:
 def _maps(maps: Maps) -> dict[str, Any]:
     """Levels of 0 to 254; 255 is where nothing is known."""
     return {
-        "measure": [_levels(np.ma.masked_array(values)) for values in maps.measure],
-        "uncertainty": [_levels(values) for values in maps.uncertainty],
+        "measure": None if maps.measure is None else [_levels(np.ma.masked_array(of)) for of in maps.measure],
+        "uncertainty": None if maps.uncertainty is None else [_levels(of) for of in maps.uncertainty],
         "points": None if maps.points is None else _grains(maps.points).tolist(),
     }
 
@@ -179,7 +185,7 @@ def _curve(drawn: Curve | None) -> dict[str, Any] | None:
 
 
 def _rounded(value: float | None) -> float | None:
-    """None also for what is no number, which JSON cannot say."""
+    """None also for what is not finite, which JSON cannot say."""
     return None if value is None or not isfinite(value) else float(f"{value:.5g}")
 
 
@@ -194,9 +200,10 @@ def _packed(name: str, data: dict[str, Any]) -> str:
 
 def _film(name: str, exhibit: Exhibit) -> str:
     """The film that `leads skills` has made of a robot's best or median run, if it was asked to."""
-    if exhibit.view.maze is not None or not (exhibit.best or exhibit.median) or not exhibit.has_film:
+    film = exhibit.result.film
+    if exhibit.view.maze is not None or not (exhibit.best or exhibit.median) or film is None:
         return ""
-    return f'<script type="text/plain" id="{name}">{base64.b64encode(exhibit.film.read_bytes()).decode()}</script>'
+    return f'<script type="text/plain" id="{name}">{base64.b64encode(film.read_bytes()).decode()}</script>'
 
 
 def _json(data: Any) -> str:

@@ -55,7 +55,7 @@ def _published_cell(numbers: Sequence[float] | None, bold: bool) -> Cell:
 
 def _our_cell(study: Study, setting: Setting, entry: Entry, bold: bool) -> Cell:
     ours, theirs = study.relative(setting, entry), _published(setting, entry) if setting.is_papers else None
-    is_below = bool(ours and theirs) and mean(ours) < theirs[0] - theirs[1]
+    is_below = ours and theirs and mean(ours) < theirs[0] - theirs[1]
     return mean_cell(ours, 1, bold, "(n = {n}, below)" if is_below else "(n = {n})")
 
 

@@ -74,7 +74,9 @@ class Result:
         spent = {name: share * self.numbers[name] for name in SPENT}
         kept = [kept for kept in self.snapshots if kept.samples <= line["samples"]]
         log = self.log[: self.log.index(line) + 1]
-        return replace(self, setting=self.setting.at(samples), numbers=self.numbers | line | spent, log=log, snapshots=kept)
+        return replace(
+            self, setting=self.setting.at(samples), numbers=self.numbers | line | spent, log=log, snapshots=kept
+        )
 
 
 def _is_evaluated(line: dict[str, Any]) -> bool:

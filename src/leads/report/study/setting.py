@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from leads.errors import UserError
-from leads.report.style import short
 from leads.report.study.entry import spelt_out
+from leads.report.style import short
 from leads.tasks import make_task
 from leads.tasks.task import Task
 
@@ -46,7 +46,9 @@ class Setting:
     @property
     def title(self) -> str:
         """With the samples if they are not the paper's."""
-        return self.called or (self.name if self.samples == self.budget else f"{self.name}, {short(self.samples)} samples")
+        return self.called or (
+            self.name if self.samples == self.budget else f"{self.name}, {short(self.samples)} samples"
+        )
 
     @property
     def is_papers(self) -> bool:

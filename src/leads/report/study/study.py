@@ -1,7 +1,7 @@
 """Many runs, and what they say of methods: settings by entries, each with its seeds."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -44,7 +44,9 @@ class Study:
         order = list(METHODS)
         place = lambda method: order.index(method) if method in order else len(order)
         found = {Entry(method) for method in METHODS} | {result.entry for result in self.results}
-        return sorted(found, key=lambda entry: (place(entry.method), entry.method, entry.changed != "{}", entry.changed))
+        return sorted(
+            found, key=lambda entry: (place(entry.method), entry.method, entry.changed != "{}", entry.changed)
+        )
 
     @cached_property
     def metrics(self) -> list[Metric]:

@@ -120,7 +120,11 @@ def _better_cell(study: Study, entry: Entry, metric: Metric, among: list[Setting
     common = [setting for setting in among if study.values(setting, SHIPPED, metric)]
     if entry == SHIPPED:
         return Cell("-")
-    return _interval_cell(improvement, *(study.scores(e, metric, common) for e in (SHIPPED, entry))) if common else Cell(MISSING)
+    return (
+        _interval_cell(improvement, *(study.scores(e, metric, common) for e in (SHIPPED, entry)))
+        if common
+        else Cell(MISSING)
+    )
 
 
 def _interval_cell(statistic: Callable[..., np.ndarray], *methods: Scores) -> Cell:

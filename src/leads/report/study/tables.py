@@ -2,9 +2,10 @@
 
 import csv
 import io
+import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -56,6 +57,11 @@ class Table:
         lines = [[column.title for column in self.columns], ["---"] * len(self.columns)]
         lines += [[bold(cell) for cell in row] for row in self.rows]
         return "\n".join(f"| {' | '.join(text.replace('|', BAR) for text in line)} |" for line in lines)
+
+    def uncounted(self) -> "Table":
+        """Without the numbers of runs in its cells, for a table that has a column of them."""
+        plain = lambda cell: replace(cell, text=re.sub(r" \(n = [^)]*\)$", "", cell.text))
+        return replace(self, rows=[list(map(plain, row)) for row in self.rows])
 
     def latex(self) -> str:
         """For the packages booktabs and graphicx."""

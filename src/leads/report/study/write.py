@@ -1,4 +1,4 @@
-"""Writes a report: tables, figures and one page, from run directories alone."""
+"""Writes a report: tables, figures and one page."""
 
 import re
 from collections.abc import Iterator
@@ -8,25 +8,30 @@ from pathlib import Path
 from leads.report import style
 from leads.report.run.film import write_skills
 from leads.report.study.curves import coverage_figure, profiles_figure
-from leads.report.study.exhibits import Exhibit, agent_of, exhibits, has_checkpoints, skills_figure
+from leads.report.study.exhibits import Exhibit, agent_of, exhibits, skills_figure
+from leads.report.study.from_runs import read_study
 from leads.report.study.page import page
-from leads.report.study.study import Study, read_study
-from leads.report.study.study_tables import RANKED, in_files, study_tables
+from leads.report.study.study import Study
+from leads.report.study.study_tables import study_tables
 from leads.training.checkpoint import write_whole
-from leads.training.evaluation import EVALUATION_EPISODES
+from leads.training.train import EVALUATION_EPISODES
 
 
 def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[str]:
-    """Yields a line for every file that it has written; films are made of robots' best runs that have none."""
-    study = read_study(directory)
+    """The report of all runs below a directory; films are made of robots' best runs that have none."""
+    yield from write_study(read_study(directory), out, films)
+
+
+def write_study(study: Study, out: Path, films: bool = False) -> Iterator[str]:
+    """Yields one line for every file that it has written."""
     tables = study_tables(study)
     with style.writing_to(out / "tables"):
         for table in tables:
             yield from (f"table {path}" for path in table.write(out / "tables"))
     yield f"figure {style.save(coverage_figure(study), out / 'figures', 'coverage')}"
-    for name in RANKED:
-        yield f"figure {style.save(profiles_figure(study, name), out / 'figures', f'profiles_{in_files(name)}')}"
-    gone = sum(not has_checkpoints(result) for result in study.results)
+    for metric in study.ranked:
+        yield f"figure {style.save(profiles_figure(study, metric), out / 'figures', f'profiles_{metric.file_name}')}"
+    gone = sum(not result.has_checkpoints for result in study.results)
     if gone:
         yield f"no checkpoints in {gone} of {len(study.results)} runs: they have no maps and no new films"
     shown = list(exhibits(study))
@@ -39,7 +44,7 @@ def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[st
 
 
 def _skills(study: Study, shown: list[Exhibit], out: Path) -> Iterator[str]:
-    """The skills of every method's best and median seed, a figure a setting; a single feature has no plane."""
+    """The skills of every method's best and median seed, one figure per setting; a single feature has no plane."""
     for old in (*out.glob("skills_best_*"), *out.glob("skills_median_*")):
         old.unlink()  # of an earlier report, perhaps of a setting that is gone
     for setting, name in zip(study.settings, file_names([setting.title for setting in study.settings]), strict=True):
@@ -51,16 +56,16 @@ def _skills(study: Study, shown: list[Exhibit], out: Path) -> Iterator[str]:
 
 def _films(shown: list[Exhibit]) -> Iterator[str]:
     """What `leads skills` makes of a run, in the run's own directory; the page takes films from there."""
-    for exhibit in shown:
-        run = exhibit.result.run
-        if exhibit.best and not exhibit.has_film and exhibit.view.maze is None:
-            agent = agent_of(exhibit.result)
-            lines = [] if agent is None else write_skills(agent, run.figures, EVALUATION_EPISODES)
+    robots = [exhibit.result for exhibit in shown if exhibit.best and exhibit.view.maze is None]
+    for agent in (agent_of(result) for result in robots if result.film is None):
+        if agent is not None:
+            with agent:
+                lines = write_skills(agent, agent.run.figures, EVALUATION_EPISODES)
             yield from (line for line in lines if line.endswith(".mp4"))
 
 
 def file_names(titles: list[str]) -> list[str]:
-    """Titles as names of files, each of its own."""
+    """Titles as names of files, no two alike."""
     names: list[str] = []
     for title in titles:
         plain = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")

@@ -1,26 +1,26 @@
 "use strict";
-// A number with its name and unit, from a title like "coverage %".
-const withUnit = (title, value) => `${title.replace(" %", "")} ${+value.toPrecision(3)}${title.endsWith("%") ? " %" : ""}`;
+// A number with its name and unit: coverage 90 %.
+const withUnit = ({ title, unit }, value) => `${title} ${+value.toPrecision(3)} ${unit}`.trim();
+const MAPS = [["measure", "measure m(s0, s, z)"], ["uncertainty", "uncertainty u(s, z)"]];
 const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
 
-// A run as it was packed: base64 of gzipped JSON, with paths as a first point and the ways to each next.
+// A run as it was packed: base64 of gzipped JSON, with paths as a first point and the steps from each point to the next.
 async function unpack(i) {
   const stream = new Blob([bytes(byId(`run-${i}`).textContent)]).stream().pipeThrough(new DecompressionStream("gzip"));
   const run = JSON.parse(await new Response(stream).text());
   const features = run.view.names.length;
   for (const snapshot of run.snapshots) {
-    snapshot.paths = snapshot.paths.map((skill) => skill.map((ways) => {
-      for (let k = features; k < ways.length; k++) ways[k] += ways[k - features];
-      return Array.from({ length: ways.length / features }, (_, t) => ways.slice(t * features, (t + 1) * features));
+    snapshot.paths = snapshot.paths.map((skill) => skill.map((steps) => {
+      for (let k = features; k < steps.length; k++) steps[k] += steps[k - features];
+      return Array.from({ length: steps.length / features }, (_, t) => steps.slice(t * features, (t + 1) * features));
     }));
   }
   return run;
 }
 
-class Explorer {
+class Explorer extends Sketch {
   constructor() {
-    this.canvas = byId("canvas");
-    this.context = this.canvas.getContext("2d");
+    super(byId("canvas"));
     this.unpacked = new Map();
     this.hidden = new Set();
     fill(byId("task"), [...new Set(data.runs.map((run) => run.setting))].map((i) => [i, data.settings[i]]));
@@ -68,7 +68,7 @@ class Explorer {
     const last = snapshots.length - 1;
     byId("epoch").max = last;
     byId("epoch").value = last;
-    fill(byId("show"), [["paths", "skills"], ...(maps ? [["measure", "measure m(s0, s, z)"], ["uncertainty", "uncertainty u(s, z)"]] : [])]);
+    fill(byId("show"), [["paths", "skills"], ...MAPS.filter(([kind]) => maps?.[kind])]);
     const pairs = view.names.flatMap((a, x) => view.names.slice(x + 1).map((b, y) => [`${x},${x + 1 + y}`, `${a} and ${b}`]));
     fill(byId("axes"), pairs.length ? pairs : [["0,-1", `${view.names[0]} and share of the episode`]]);
     byId("axes-choice").hidden = pairs.length < 2;
@@ -123,7 +123,7 @@ class Explorer {
       const snapshot = snapshots[byId("epoch").value];
       this.size(width, width * this.aspect());
       this.paths({ x: 0, y: 0, width, height: width * this.aspect() }, snapshot);
-      const numbers = Object.entries(snapshot.numbers).filter(([, value]) => value !== null).map(([name, value]) => withUnit(data.numbers[name], value));
+      const numbers = Object.entries(snapshot.numbers).filter(([, value]) => value !== null).map(([name, value]) => withUnit(data.metrics[name], value));
       say(byId("epoch-read"), `epoch ${snapshot.epoch}, ${snapshot.samples.toLocaleString("en")} samples${numbers.length ? ": " : ""}${numbers.join(", ")}`, !this.timer);
     } else {
       this.cursor = null;
@@ -137,7 +137,7 @@ class Explorer {
   }
 
   hint(show) {
-    if (show === "measure") return "How much likelier than by chance each skill comes by a place, scaled to its largest; the circle is the start.";
+    if (show === "measure") return "How much likelier than by chance each skill visits a place, scaled to its largest; the circle is the start.";
     if (show === "uncertainty") return "Where each skill should go next, from low (dark) to high (bright), where training has been; the star is its target.";
     return this.run.snapshots.at(-1).targets ? "Circle: start. Stars: targets. Point at a path, or use arrow keys, to read it." : "Circle: start. Point at a path, or use arrow keys, to read it.";
   }
@@ -145,13 +145,6 @@ class Explorer {
   aspect() {
     const { view } = this.run;
     return view.maze ? (view.high[1] - view.low[1]) / (view.high[0] - view.low[0]) : 0.85;
-  }
-
-  size(width, height) {
-    const ratio = window.devicePixelRatio || 1;
-    [this.canvas.width, this.canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
-    this.canvas.style.height = `${height}px`;
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
   // From grains of the task's box to points of a panel.
@@ -167,7 +160,7 @@ class Explorer {
   paths(panel, snapshot) {
     const { colours } = this.run, { to, inner, axes } = this.project(panel), context = this.context;
     const episodes = snapshot.paths[0].length, shown = colours.map((_, z) => z).filter((z) => !this.hidden.has(z));
-    this.frame(inner, axes, panel);
+    this.frame(this.run.view, inner, axes, panel);
     context.save();
     context.beginPath();
     context.rect(inner.x - 4, inner.y - 4, inner.width + 8, inner.height + 8);
@@ -194,7 +187,7 @@ class Explorer {
       }
     }
     context.restore();
-    this.walls(to);
+    this.walls(this.run.view, to);
     this.start(to(snapshot.paths[0][0][0]));
     if (snapshot.targets) for (const z of shown) this.star(to(snapshot.targets[z], 1), colours[z], inner);
     if (this.cursor) {
@@ -204,86 +197,9 @@ class Explorer {
     }
   }
 
-  frame(inner, axes, panel) {
-    const { view } = this.run, context = this.context;
-    context.fillStyle = "#ffffff";
-    context.fillRect(panel.x, panel.y, panel.width, panel.height);
-    if (view.maze) return;
-    context.strokeStyle = "#8b93a1";
-    context.lineWidth = 1;
-    context.strokeRect(inner.x, inner.y, inner.width, inner.height);
-    context.fillStyle = "#454b57";
-    context.font = "12px system-ui, sans-serif";
-    const ends = (axis) => (axis < 0 ? [0, 1] : [view.low[axis], view.high[axis]]);
-    const name = (axis) => (axis < 0 ? "share of the episode" : view.names[axis]);
-    context.textAlign = "center";
-    for (let i = 0; i <= 2; i++) {
-      const at = (axis) => +(ends(axis)[0] + ((ends(axis)[1] - ends(axis)[0]) * i) / 2).toFixed(2);
-      context.textAlign = ["left", "center", "right"][i];
-      context.fillText(at(axes[0]), inner.x + (inner.width * i) / 2, inner.y + inner.height + 15);
-      context.textAlign = "right";
-      context.fillText(at(axes[1]), inner.x - 5, inner.y + inner.height * (1 - i / 2) + [0, 4, 9][i]);
-    }
-    context.textAlign = "center";
-    context.fillText(name(axes[0]), inner.x + inner.width / 2, inner.y + inner.height + 32);
-    context.save();
-    context.translate(panel.x + 14, inner.y + inner.height / 2);
-    context.rotate(-Math.PI / 2);
-    context.fillText(name(axes[1]), 0, 0);
-    context.restore();
-  }
-
-  walls(to) {
-    const { view } = this.run, context = this.context;
-    const grain = (v, i) => ((v - view.low[i]) / (view.high[i] - view.low[i])) * data.grain;
-    context.strokeStyle = "#20242c";
-    context.lineWidth = 4;
-    context.lineCap = "round";
-    for (const [x1, y1, x2, y2] of view.walls) {
-      context.beginPath();
-      context.moveTo(...to([grain(x1, 0), grain(y1, 1)]));
-      context.lineTo(...to([grain(x2, 0), grain(y2, 1)]));
-      context.stroke();
-    }
-  }
-
-  start([x, y]) {
-    this.context.beginPath();
-    this.context.arc(x, y, 5.5, 0, 7);
-    this.context.fillStyle = "#ffffff";
-    this.context.fill();
-    this.context.lineWidth = 1.5;
-    this.context.strokeStyle = "#000000";
-    this.context.stroke();
-  }
-
-  star([x, y], colour, inner) {
-    const within = (v, low, size) => Math.max(low, Math.min(low + size, v)), context = this.context;
-    [x, y] = [within(x, inner.x, inner.width), within(y, inner.y, inner.height)];
-    context.beginPath();
-    for (let k = 0; k < 10; k++) {
-      const angle = (Math.PI * k) / 5 - Math.PI / 2, size = k % 2 ? 4 : 10;
-      context.lineTo(x + size * Math.cos(angle), y + size * Math.sin(angle));
-    }
-    context.closePath();
-    context.fillStyle = colour;
-    context.fill();
-    context.lineWidth = 1;
-    context.strokeStyle = "#000000";
-    context.stroke();
-  }
-
-  ring([x, y]) {
-    this.context.beginPath();
-    this.context.arc(x, y, 7, 0, 7);
-    this.context.lineWidth = 2.5;
-    this.context.strokeStyle = "#000000";
-    this.context.stroke();
-  }
-
   map(panel, maps, kind, z) {
     const { to, inner, axes } = this.project(panel), context = this.context, { snapshots, colours } = this.run;
-    this.frame(inner, axes, panel);
+    this.frame(this.run.view, inner, axes, panel);
     const levels = bytes(maps[kind][z]), ramp = kind === "measure" ? data.heat : data.viridis;
     const colour = (level) => ramp[Math.round((level / 254) * (ramp.length - 1))];
     if (maps.points) {
@@ -310,7 +226,7 @@ class Explorer {
         context.fillRect(inner.x + (k % side) * across, inner.y + inner.height - (Math.floor(k / side) + 1) * up, across + 0.6, up + 0.6);
       });
     }
-    this.walls(to);
+    this.walls(this.run.view, to);
     this.start(to(snapshots.at(-1).paths[0][0][0]));
     if (kind === "uncertainty") this.star(to(snapshots.at(-1).targets[z]), colours[z], inner);
     context.fillStyle = colours[z];

@@ -161,14 +161,13 @@ function methodPlot(name, selects, find) {
 }
 
 fill(byId("curve-setting"), data.settings.map((title, i) => [i, title]));
-fill(byId("curve-number"), Object.entries(data.numbers));
+fill(byId("curve-number"), Object.entries(data.metrics).map(([name, { label }]) => [name, label]));
 methodPlot("curve", [byId("curve-setting"), byId("curve-number")], () => {
-  const setting = +byId("curve-setting").value, number = byId("curve-number").value;
+  const setting = +byId("curve-setting").value, name = byId("curve-number").value, { label, largest } = data.metrics[name];
   return {
-    curves: data.curves[number][setting],
-    marks: number === "coverage" ? data.published[setting] : null,
-    x: [0, data.samples[setting]], y: [0, number === "distinctness" ? 1 : 100], xName: "samples", yName: data.numbers[number],
-    label: `${data.numbers[number]} against samples on ${data.settings[setting]}`,
+    curves: data.curves[name][setting], marks: data.published[name]?.[setting],
+    x: [0, data.samples[setting]], y: [0, largest], xName: "samples", yName: label,
+    label: `${label} against samples on ${data.settings[setting]}`,
   };
 });
 
