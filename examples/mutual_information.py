@@ -1,8 +1,8 @@
-"""Why mutual information alone is no measure of exploration: the paper's first example (fig:twocases).
+"""Why mutual information alone does not measure exploration: the paper's first example (fig:twocases).
 
 Two sets of four skills walk a grid of 4x4 cells, each skill visiting its cells equally often. In the first set every
 skill has one cell, in the second two. Both tie in mutual information, I(S;Z) = log 4, because either way the cell tells
-the skill; yet the second set covers twice as many cells. Run me:
+the skill; yet the second set covers twice as many cells.
 
     python examples/mutual_information.py
 """
@@ -22,7 +22,7 @@ PICTURES = {
         . ^ # .
         ^ . . #""",
 }
-"""One symbol a skill, as in the figure."""
+"""One symbol per skill, as in the figure."""
 SKILLS = "xo^#"
 
 
@@ -33,7 +33,7 @@ def counts_of(picture: str) -> Float[np.ndarray, "z cell"]:
 
 
 def mutual_information(counts: Float[np.ndarray, "z cell"]) -> float:
-    """I(S;Z) = sum p(s,z) log p(s,z) / (p(s) p(z)) in nats, of counted visits; all skills are picked equally often."""
+    """I(S;Z) = sum p(s,z) log p(s,z) / (p(s) p(z)) in nats, from counted visits; all skills are equally likely."""
     joint = counts / counts.sum(axis=1, keepdims=True) / len(counts)
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     visited = joint > 0
@@ -46,7 +46,7 @@ def coverage(counts: Float[np.ndarray, "z cell"]) -> int:
 
 
 def compare() -> dict[str, tuple[float, int, int]]:
-    """Mutual information, cells covered and cells there are, of each set of skills."""
+    """(mutual information, cells covered, all cells) of each set of skills."""
     sets = {name: counts_of(picture) for name, picture in PICTURES.items()}
     return {name: (mutual_information(counts), coverage(counts), counts.shape[1]) for name, counts in sets.items()}
 

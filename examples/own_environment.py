@@ -1,4 +1,4 @@
-"""Skills in an environment of one's own, written in this file: python examples/own_environment.py [SAMPLES].
+"""Learn skills in an environment of your own, written in this file: python examples/own_environment.py [SAMPLES].
 
 A boat on a lake with a current: it has inertia, its rudder turns it only while it moves, and the shore stops it.
 """
@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 
 import leads
+from leads.training.metrics import headline
 
 
 class Boat(gymnasium.Env):
@@ -51,22 +52,18 @@ def main() -> None:
     task, out = lake(), Path(tempfile.mkdtemp()) / "lake"
     print(f"the lake: {task.note}")
     leads.train(task, samples=samples, out=out, n_episode=8, report=say)
-    agent = leads.load(out, task)
-    for skill in range(agent.n_skill):
-        x, y = np.mean([path[-1, :2] for path in agent.rollout(skill, episodes=10)], axis=0)
-        print(f"skill {skill} goes to ({x:+.2f}, {y:+.2f})")
-    for path in leads.write_figures(agent):
-        print(f"figure {path}")
+    with leads.load(out, task) as agent:
+        for skill in range(agent.n_skill):
+            x, y = np.mean([path[-1, :2] for path in agent.rollout(skill, episodes=10)], axis=0)
+            print(f"skill {skill} goes to ({x:+.2f}, {y:+.2f})")
+        for path in leads.write_figures(agent):
+            print(f"figure {path}")
 
 
 def say(metrics: dict) -> None:
-    """A line for every epoch whose skills were evaluated."""
+    """Prints one line per epoch in which skills were evaluated."""
     if metrics.get("skill_coverage") is not None:
-        print(
-            f"{metrics['samples']:7,} samples: coverage {metrics['coverage']:.0f} %, skill coverage "
-            f"{metrics['skill_coverage']:.0f} %, distinctness {metrics['distinctness']:.2f}",
-            flush=True,
-        )
+        print(f"{metrics['samples']:7,} samples: {headline(metrics)}", flush=True)
 
 
 if __name__ == "__main__":

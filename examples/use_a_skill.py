@@ -27,19 +27,20 @@ def follow(agent: leads.Agent, skill: int) -> np.ndarray:
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        agent = leads.load(sys.argv[1])
-    else:
-        out = Path(tempfile.mkdtemp()) / "run"
-        leads.train("maze-u", samples=3_000, out=out, n_episode=2, measure_steps=16, policy_steps=4)
-        agent = leads.load(out)
+    agent = leads.load(sys.argv[1] if len(sys.argv) > 1 else learn())
     for skill in range(agent.n_skill):
         path = follow(agent, skill)
-        likelier = agent.measure(agent.task.start, path[-1], skill)
+        ratio = agent.measure(agent.task.start, path[-1], skill)
         print(
-            f"skill {skill}: {len(path) - 1:3d} steps to ({path[-1][0]:+.2f}, {path[-1][1]:+.2f}), where it "
-            f"comes, says its measure, {likelier:.2f} times as often as by chance"
+            f"skill {skill}: {len(path) - 1:3d} steps to ({path[-1][0]:+.2f}, {path[-1][1]:+.2f}); by its measure it "
+            f"goes there {ratio:.2f} times as often as chance"
         )
+
+
+def learn() -> Path:
+    """A short run, which is enough to see how it works."""
+    out = Path(tempfile.mkdtemp()) / "run"
+    return leads.train("maze-u", samples=3_000, out=out, n_episode=2, measure_steps=16, policy_steps=4)
 
 
 if __name__ == "__main__":

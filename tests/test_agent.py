@@ -8,6 +8,27 @@ import pytest
 import leads
 
 
+class Still(gymnasium.Env):
+    """Stays where it is, and counts how many of its kind are open."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    action_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    n_open = 0
+
+    def __init__(self, render_mode=None):
+        type(self).n_open += 1
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(2, np.float32), 0.0, False, False, {}
+
+    def close(self):
+        type(self).n_open -= 1
+
+
 def test_rollouts_follow_the_policy_through_the_gymnasium_environment(tiny_run):
     """With its own noise drawn again, each action of `act` moves the environment along the rollout's path."""
     agent = leads.load(tiny_run)
@@ -50,3 +71,32 @@ def test_what_is_not_there_is_refused(tiny_run, random_run, tmp_path):
         leads.load(random_run).measure(np.zeros(2), np.zeros(2), 0)
     with pytest.raises(leads.UserError, match="not a run directory"):
         leads.load(tmp_path)
+
+
+def test_targets_are_those_of_a_method_that_has_them(tiny_run, random_run):
+    agent = leads.load(tiny_run)
+    np.testing.assert_array_equal(agent.targets(), agent.state.targets[:, 0])
+    assert leads.load(random_run).targets() is None
+
+
+def test_a_loaded_run_has_its_config_and_what_training_visited(tiny_run):
+    agent = leads.load(tiny_run)
+    last = agent.run.metrics()[-1]
+    assert (agent.config.task, agent.config.method, agent.config.seed) == ("maze-u", "leads", 0)
+    assert 100 * agent.visited.mean() == pytest.approx(last["coverage"])
+    assert 100 * agent.visited_fine.mean() == pytest.approx(last["coverage_fine"], abs=1e-4)
+
+
+def test_environments_are_closed_with_the_agent(tmp_path):
+    task = leads.environment_task(Still, horizon=4, name="still")
+    few = {"n_skill": 2, "n_episode": 1}
+    run = leads.train(task, "random", samples=8, out=tmp_path / "run", **few)
+    assert Still.n_open == 0
+    with leads.load(run, task) as agent:
+        agent.rollout(0, episodes=3)
+        agent.rollout(1, episodes=3)
+        assert Still.n_open == 2 * 3, "the second rollout has those of the first"
+    assert Still.n_open == 0
+    assert len(agent.rollout(0)) == 1, "it can still be used"
+    agent.close()
+    assert Still.n_open == 0

@@ -92,9 +92,9 @@ HEAVY = ("jax", "matplotlib", "mujoco", "leads.training")
 
 def loaded(code: str) -> list[str]:
     """Which of HEAVY are imported after some code."""
-    show = f"import sys; print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
-    command = [sys.executable, "-c", f"import atexit\natexit.register(exec, {show!r})\n{code}"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True).stderr.replace("'", '"'))
+    show = f"print(json.dumps([name for name in {HEAVY} if name in sys.modules]), file=sys.stderr)"
+    command = [sys.executable, "-c", f"import json, sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{show}"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True).stderr)
 
 
 def test_help_names_every_command_and_imports_none_of_them():

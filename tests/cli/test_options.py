@@ -126,10 +126,10 @@ def test_false_is_a_value_and_other_words_are_not(mine, capsys):
     assert stop.value.code == 2 and capsys.readouterr().err == "leads: loud: 'yes' is not true or false\n"
 
 
-def test_a_field_called_as_an_option_of_every_run_is_refused(mine, capsys):
+def test_a_field_with_the_name_of_another_option_is_refused(mine, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["train", "--method", "mine:Caught"])
-    assert stop.value.code == 2 and capsys.readouterr().err.startswith("leads: seed: is an option of every run")
+    assert stop.value.code == 2 and capsys.readouterr().err.startswith("leads: seed: is the name of another option")
 
 
 def test_none_reaches_the_temperature_that_diayn_learns(mine, capsys):

@@ -1,5 +1,6 @@
 """Run directories written by hand: reports only read, so nothing has to be trained."""
 
+import os
 from pathlib import Path
 
 import imageio.v2 as imageio
@@ -96,6 +97,7 @@ def study_directory(write_run, tmp_path_factory) -> Path:
     write_run(root / "repeated", "maze-u", "leads", 0, 10)
     best = root / "slide" / "fetch-slide-leads-100000--2" / "figures"
     best.mkdir()
+    os.environ.setdefault("IMAGEIO_FFMPEG_NO_PREVENT_SIGINT", "1")  # or it forks beside JAX's threads
     imageio.mimwrite(best / "skills.mp4", np.zeros((4, 32, 32, 3), np.uint8), fps=4)
     newer = write_run(root / "newer", "maze-u", "leads", 9, 99)
     config = (newer / "config.json").read_text()

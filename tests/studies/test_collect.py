@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from leads.errors import UserError
+from leads.report.study.entry import Entry
+from leads.report.study.from_rows import read_rows
+from leads.report.study.from_runs import read_study
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -17,7 +20,7 @@ def table(path: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def collect(monkeypatch, tmp_path):
     """Collects the runs below a directory into tables of its own; gives coverage by method and samples."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "studies")
     import collect
 
     monkeypatch.setattr(collect, "RESULTS", tmp_path)
@@ -39,9 +42,9 @@ def collect(monkeypatch, tmp_path):
 def write(write_run, tmp_path):
     """Writes a run where a benchmark would have put it."""
 
-    def write(study: str, method: str = "leads", seed: int = 0, **numbers) -> Path:
+    def write(study: str, method: str = "leads", seed: int = 0, variant: str = "", **numbers) -> Path:
         made = write_run(tmp_path / "made" / study, "maze-u", method, seed, **numbers)
-        place = tmp_path / study / "maze-u" / method / f"seed-{seed}"
+        place = tmp_path / study / "maze-u" / f"{method}-{variant}".rstrip("-") / f"seed-{seed}"
         place.parent.mkdir(parents=True, exist_ok=True)
         return made.rename(place)
 
@@ -59,6 +62,26 @@ def test_a_run_replaces_itself_unless_it_is_shorter(collect, write, tmp_path, ca
     capsys.readouterr()
     assert collect(tmp_path / "first") == {("leads", "1000000"): 90.0, ("metra", "300000"): 50.0}
     assert "is not taken: the tables have it with 1,000,000 samples" in capsys.readouterr().out
+
+
+def test_rows_tell_the_same_study_as_the_runs(collect, write, tmp_path):
+    for seed in (0, 1):
+        write("study", seed=seed, coverage=80.0 + seed)
+        write("study", "metra", seed, coverage=60.0 + seed, samples=300_000)
+        write("study", "csd", seed, variant="hot", coverage=50.0, first_temperature=0.5, on_wall="stop")
+    collect(tmp_path / "study")
+    runs, rows = read_study(tmp_path / "study"), read_rows(tmp_path)
+    assert rows.settings == runs.settings and [s.title for s in rows.settings] == [s.title for s in runs.settings]
+    assert rows.entries == runs.entries and Entry("csd", '{"first_temperature": 0.5}') in rows.entries
+    for setting in runs.settings:
+        for entry in runs.entries:
+            of_runs, of_rows = runs.of(setting, entry), rows.of(setting, entry)
+            assert [result.seed for result in of_rows] == [result.seed for result in of_runs]
+            for metric in runs.tabled:
+                assert rows.values(setting, entry, metric) == pytest.approx(runs.values(setting, entry, metric))
+            for one, other in zip(of_rows, of_runs, strict=True):
+                assert one.snapshots[-1].line() == other.snapshots[-1].line() and one.run is None
+                assert one.variant == ("hot" if entry.options else "")
 
 
 def test_skills_at_the_end_are_kept_and_replaced_with_the_run(collect, write, tmp_path):

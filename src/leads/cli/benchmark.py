@@ -2,9 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
-from typing import Any
 
 from leads.benchmark.benchmark import benchmark
 from leads.benchmark.suites import SUITES
@@ -12,7 +11,7 @@ from leads.cli.benchmark_progress import BenchmarkProgress
 from leads.cli.options import add
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     parser.add_argument("suite", metavar="SUITE", help=f"{', '.join(SUITES)} or a TOML file")
     parser.add_argument("--out", type=Path, metavar="DIR", help="Directory of the runs (default runs/SUITE)")
     parser.add_argument(
@@ -21,7 +20,8 @@ def add_options(parser: Any, argv: Sequence[str]) -> None:
     add(parser, "processes", int, "Local: runs at the same time (default: one per core)")
     line = "Ray: HOST:PORT of a running cluster (default: one is started on this machine)"
     add(parser, "address", str, line, "HOST:PORT")
-    add(parser, "checkpoint_every", int, "Epochs between checkpoints (default 10)")
+    default = signature(benchmark).parameters["checkpoint_every"].default
+    add(parser, "checkpoint_every", int, f"Epochs between checkpoints (default {default})")
 
 
 def run(arguments: argparse.Namespace) -> None:

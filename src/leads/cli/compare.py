@@ -1,16 +1,14 @@
 """`leads compare`."""
 
 import argparse
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import leads
 from leads.report.run.comparison import write_comparison
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     parser.add_argument("run_dirs", type=Path, nargs="+", metavar="RUN_DIR", help="Run directories, in this order")
     line = "PNG to write; a PDF goes beside it (default comparison.png)"
     parser.add_argument("--out", type=Path, default=Path("comparison.png"), metavar="FILE", help=line)

@@ -1,15 +1,13 @@
 """`leads diagnose`."""
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
 
 import leads
 from leads.cli.options import add_run
 from leads.report.run.diagnosis import write_diagnosis
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     add_run(parser, episodes=50)
 
 

@@ -1,14 +1,12 @@
 """`leads figures`."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import leads
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR", help="Run directory")
 
 

@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ from leads.config.fields import Field, fields, is_word, parse, placeholder
 from leads.errors import UserError
 
 
-def words(argv: Sequence[str]) -> dict[str, str]:
-    """What `argv` gives, before all options are known: they depend on the method and its parts that it chooses."""
+def words(argv: list[str]) -> dict[str, str]:
+    """Options and their values, before it is known which there are: that depends on the method and parts chosen."""
     found = {}
     for word, following in zip(argv, [*argv[1:], "-"], strict=True):
         name, equals, value = word.partition("=")
@@ -41,15 +41,16 @@ def _add_field(group: Any, name: str, field: Field) -> None:
     try:
         add(group, name, field.kind, _with_notes(field.doc.removesuffix("."), notes))
     except argparse.ArgumentError as error:
-        raise UserError(f"{name}: is an option of every run; a method's field needs another name") from error
+        raise UserError(f"{name}: is the name of another option; rename the field") from error
 
 
 def _with_notes(line: str, notes: list[str]) -> str:
     """In the brackets that a line ends with, or in new ones."""
+    if not notes:
+        return line
     bracket = re.search(r" \(([^()]*)\)$", line)
-    if bracket is None or not notes:
-        return f"{line} ({'; '.join(notes)})" if notes else line
-    return f"{line[: bracket.start()]} ({'; '.join([bracket[1], *notes])})"
+    before, inside = (line[: bracket.start()], [bracket[1]]) if bracket else (line, [])
+    return f"{before} ({'; '.join([*inside, *notes])})"
 
 
 def _as_typed(value: Any) -> str:

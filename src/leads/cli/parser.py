@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         raise UserError(message)
 
 
-def make_parser(argv: Sequence[str]) -> Parser:
+def make_parser(argv: list[str]) -> Parser:
     """Has all commands, and the options of the one that `argv` calls."""
     parser = Parser(prog="leads", description="Skills without reward that together explore everywhere.")
     parser.add_argument("--version", action="version", version=f"leads {metadata.version('leads')}")

@@ -1,14 +1,12 @@
 """`leads report`."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from leads.report.study.write import write_report
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="Directory with runs anywhere below it")
     line = "Directory to write to (default report)"
     parser.add_argument("--out", type=Path, default=Path("report"), metavar="REPORT", help=line)

@@ -1,8 +1,6 @@
 """`leads skills`."""
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
 
 import leads
 from leads.cli.options import add, add_run
@@ -10,7 +8,7 @@ from leads.report.run.film import write_skills
 from leads.rollouts.noise import Colour
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     add_run(parser, episodes=20)
     add(parser, "noise", Colour, "Colour of the action noise (default: that of evaluation)", default=None)
 

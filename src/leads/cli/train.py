@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from leads.training.train import resume, train
 DEFAULTS = {name: parameter.default for name, parameter in signature(train).parameters.items()}
 
 
-def add_options(parser: Any, argv: Sequence[str]) -> None:
+def add_options(parser: argparse.ArgumentParser, argv: list[str]) -> None:
     """Those of a run, of tasks, and of the method that `argv` chooses."""
     parser.usage = "leads train [options]"
     tasks, methods = ", ".join(TASKS), ", ".join(METHODS)

@@ -28,7 +28,10 @@ class Registry(Mapping[str, str]):
             return part
         if part not in self.parts and ":" not in part:
             raise UserError(f"{self.kind}: {part!r} is unknown; allowed are {', '.join(self)} and MODULE:NAME")
-        return imported(self.kind, self.parts.get(part, part))
+        found = imported(self.kind, self.parts.get(part, part))
+        if not hasattr(found, "Config"):
+            raise UserError(f"{self.kind}: {part} cannot be used: it has no Config")
+        return found
 
     def name_of(self, part: Any) -> str:
         """By what a part is found again."""

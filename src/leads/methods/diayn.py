@@ -17,7 +17,7 @@ class DiaynConfig(IntrinsicConfig):
     """The numbers of DIAYN."""
 
     temperature: Positive[float] | None = 0.1
-    """Weight of the policy's entropy ; none: learnt (published: .1, fixed)."""
+    """Weight of the policy's entropy; none: learnt (published: .1, fixed)."""
 
 
 class Diayn(Intrinsic):

@@ -9,6 +9,9 @@ from leads.data.episodes import Episodes
 from leads.measures.measure import AfterEnd
 from leads.rollouts.noise import Colour
 
+States = Float[Array, "*batch state"]
+Actions = Float[Array, "*batch action"]
+
 
 class Method(Protocol):
     """Made from (config, task). Everything that training changes is in the State, which is handed on."""
@@ -28,23 +31,11 @@ class Method(Protocol):
 
     def init(self, key: PRNGKeyArray) -> Any: ...
 
-    def act(
-        self,
-        state: Any,
-        s: Float[Array, "*batch state"],
-        skill: Int[Array, "*batch"],
-        noise: Float[Array, "*batch action"],
-    ) -> Float[Array, "*batch action"]:
+    def act(self, state: Any, s: States, skill: Int[Array, "*batch"], noise: Actions) -> Actions:
         """The learnt skill's actions in [-1, 1]; `noise` is standard normal, zero for the mean action."""
         ...
 
-    def explore(
-        self,
-        state: Any,
-        s: Float[Array, "*batch state"],
-        skill: Int[Array, "*batch"],
-        noise: Float[Array, "*batch action"],
-    ) -> Float[Array, "*batch action"]:
+    def explore(self, state: Any, s: States, skill: Int[Array, "*batch"], noise: Actions) -> Actions:
         """Actions while collecting, of the same kind."""
         ...
 

@@ -29,9 +29,9 @@ class Entry:
 
 
 TASKS = {
-    "maze-easy": Entry("maze", "easy", "MazeEasy", 200, "device", ("on_wall",)),
-    "maze-u": Entry("maze", "u", "MazeU", 200, "device", ("on_wall",)),
-    "maze-hard": Entry("maze", "hard", "MazeHard", 200, "device", ("on_wall",)),
+    "maze-easy": Entry("maze", "named_maze", "MazeEasy", 200, "device", ("on_wall",)),
+    "maze-u": Entry("maze", "named_maze", "MazeU", 200, "device", ("on_wall",)),
+    "maze-hard": Entry("maze", "named_maze", "MazeHard", 200, "device", ("on_wall",)),
     "fetch-reach": Entry("fetch", "fetch_reach", "FetchReach", 200, "dear"),
     "fetch-slide": Entry("fetch", "fetch_slide", "FetchSlide", 50, "dear"),
     "finger": Entry("finger", "finger_turn", "Finger", 50, "cheap"),

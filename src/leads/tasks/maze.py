@@ -179,20 +179,10 @@ def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate", horizon: int
     )
 
 
-def easy(**how: Any) -> Task:
-    return _named("easy", **how)
-
-
-def u(**how: Any) -> Task:
-    return _named("u", **how)
-
-
-def hard(**how: Any) -> Task:
-    return _named("hard", **how)
-
-
-def _named(maze: str, name: str, horizon: int, step_cost: StepCost, on_wall: OnWall) -> Task:
-    return dataclasses.replace(maze_task(MAZES[maze], name, on_wall, horizon), step_cost=step_cost)
+def named_maze(name: str, horizon: int, step_cost: StepCost, on_wall: OnWall) -> Task:
+    """One of MAZES, as the task `maze-NAME`."""
+    maze = MAZES[name.removeprefix("maze-")]
+    return dataclasses.replace(maze_task(maze, name, on_wall, horizon), step_cost=step_cost)
 
 
 def own_maze(name: str, maze: dict[str, Any], on_wall: OnWall) -> Task:

@@ -1,14 +1,16 @@
 """What is explored: dynamics, a start, the features that count and the grid they are counted on."""
 
+from __future__ import annotations  # naming jaxtyping's Array imports JAX, which `leads --help` does without
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 if TYPE_CHECKING:
     import gymnasium
+    from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 StepCost = Literal["device", "cheap", "dear"]
 """What a step costs: a JAX function, a simulator of microseconds, or one of a millisecond (Fetch, Hand)."""

@@ -1,6 +1,5 @@
 """Films and tables of skills that are not in a maze."""
 
-import copy
 import csv
 import dataclasses
 import itertools
@@ -16,7 +15,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 import leads
-from leads import cli
+from leads.cli import main
 from leads.report import style
 from leads.report.run import film, robot_film, video
 
@@ -225,8 +224,8 @@ def test_the_grid_is_about_square_and_fits_its_page(n_skill, shape):
 
 
 def test_without_opengl_there_is_a_table_and_a_line_that_says_why(agent, tmp_path, no_opengl, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "load", lambda run_dir: agent)
-    cli.main(["skills", str(tmp_path), "--episodes", str(EPISODES)])  # does not exit
+    monkeypatch.setattr(leads, "load", lambda run_dir: agent)
+    main(["skills", str(tmp_path), "--episodes", str(EPISODES)])  # does not exit
     said, error = capsys.readouterr()
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["skills.csv"]
     assert said.splitlines()[-1] == f"table {tmp_path / 'figures' / 'skills.csv'}" and said.startswith("skill ")
@@ -253,9 +252,9 @@ def test_a_task_of_jax_functions_only_is_not_rendered():
         next(robot_film.film(dataclasses.replace(task, make=None), actions, 9))
 
 
-def test_features_without_names_are_numbered(tiny_agent, tmp_path):
+def test_features_without_names_are_numbered(tiny_run, tmp_path):
     """A maze without walls to draw is rendered by its environment as any task is."""
-    agent = copy.copy(tiny_agent)
+    agent = leads.load(tiny_run)
     agent.task = dataclasses.replace(agent.task, walls=None, feature_names=(), horizon=3)
     lines = film.write_skills(agent, tmp_path, 2)
     assert "mean end and target: feature 0, feature 1" in lines

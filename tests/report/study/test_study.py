@@ -1,12 +1,23 @@
 """What a report reads: damaged runs are named and left out, and what may be compared is found to be."""
 
+import base64
+import gzip
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from leads.report.study.columns import in_short
+from leads.report.study.curves import curve
+from leads.report.study.entry import SHIPPED, Entry
+from leads.report.study.exhibits import exhibits
 from leads.report.study.from_runs import read_study
+from leads.report.study.page import page
+from leads.report.study.study_tables import numbers, study_tables
 from leads.report.study.write import file_names
+from leads.training.metrics import METRICS, Metric
 from leads.training.run import Run
 
 
@@ -70,6 +81,105 @@ def test_a_run_on_a_task_of_ones_own_with_shipped_settings_is_no_variant(write_r
     assert result.entry.title == "LEADS"
 
 
+def test_a_task_of_ones_own_is_not_the_papers_of_the_same_name(write_run, tmp_path):
+    runs = [write_run(tmp_path, "finger", seed=seed, samples=100_000) for seed in (0, 1)]
+    change(runs[1] / "config.json", own_task=True)
+    papers, own = sorted(read_study(tmp_path).settings, key=lambda setting: setting.own)
+    assert (
+        papers.is_papers and not own.published and (papers.title, own.title) == ("finger", "finger (2), 100k samples")
+    )
+    assert own.make_task() is None
+
+
+def test_methods_that_cannot_be_imported_any_more_are_told_apart(write_run, tmp_path):
+    """As when a method stood in a script: the options of its first run count as shipped."""
+    for seed, n_skill in enumerate((6, 6, 8)):
+        run = write_run(tmp_path, method="random", seed=seed, n_skill=n_skill, coverage=50.0)
+        change(run / "config.json", method="__main__:Outer.Mine")
+    study = read_study(tmp_path)
+    assert [entry.title for entry in study.entries][-2:] == ["Mine", "Mine (n_skill 8)"] and not study.left_out
+    assert all(entry.learns for entry in study.entries[-2:])
+    shown = list(exhibits(study))
+    assert len(shown) == 3 and all(exhibit.maps is None for exhibit in shown)
+
+
+def test_a_run_without_a_newer_metric_is_shown_as_missing(write_run, tmp_path):
+    for seed in (0, 1):
+        write_run(tmp_path, seed=seed)
+        run = write_run(tmp_path, method="metra", seed=seed)
+        for name in ("summary.json", "metrics.jsonl"):
+            text = (run / name).read_text()
+            (run / name).write_text(re.sub(r'"distinctness": [\d.]+,', "", text))
+    study = read_study(tmp_path)
+    [setting] = study.settings
+    assert not study.left_out and len(study.of(setting, Entry("metra"))) == 2
+    table = {row[1].text: [cell.text for cell in row] for row in numbers(study).rows}
+    assert table["METRA"][3:7] == ["81.0 ± 0.0 (n = 2)", "45.0 ± 0.0 (n = 2)", "missing", "missing"]
+    assert table["LEADS"][5:7] == ["0.50 ± 0.00 (n = 2)", "22.5 ± 0.0 (n = 2)"]
+    assert study.best(setting, Entry("metra")) is not None
+
+
+def test_metrics_of_ones_own_are_shown_like_the_others(write_run, tmp_path):
+    depth = Metric("depth", "depth", "m", digits=2, largest=40.0, ranked=True)
+    for seed in (0, 1):
+        write_run(tmp_path, seed=seed, extra=(depth,), coverage=90.0)
+        write_run(tmp_path, method="metra", seed=seed)
+    study = read_study(tmp_path)
+    [setting] = study.settings
+    assert study.metrics[-1] == depth and depth in study.ranked
+    cells = {row[1].text: row[-3].text for row in numbers(study).rows}
+    assert numbers(study).columns[-3].title == "depth m"
+    assert cells["LEADS"] == "30.00 ± 0.00 (n = 2)" and cells["METRA"] == "missing"
+    drawn = curve(study.of(setting, SHIPPED), depth)
+    assert (
+        drawn is not None
+        and drawn.mean[-1] == pytest.approx(30)
+        and curve(study.of(setting, Entry("metra")), depth) is None
+    )
+    html = page(study, study_tables(study), list(exhibits(study)))
+    assert '"depth":{"title":"depth","unit":"m","label":"depth m","largest":40.0}' in html
+    packed = re.findall(r'id="run-0">(.*?)</script>', html)
+    snapshots = json.loads(gzip.decompress(base64.b64decode(packed[0])))["snapshots"]
+    assert snapshots[-1]["numbers"]["depth"] == 30.0
+
+
+def test_a_study_at_a_number_of_samples(write_run, tmp_path):
+    """Runs of different budgets are compared where both have been; those that did not get so far are not."""
+    write_run(tmp_path, seed=0, coverage=90.0)
+    write_run(tmp_path, method="metra", seed=0, coverage=80.0, samples=300_000)
+    write_run(tmp_path, method="csd", seed=0, coverage=80.0, samples=200_000)
+    study = read_study(tmp_path)
+    then = study.at(310_000)
+    [setting] = then.settings
+    assert setting.title == "maze-u, 310k samples" and len(study.settings) == 3
+    [ours], [theirs] = then.of(setting, SHIPPED), then.of(setting, Entry("metra"))
+    assert not then.of(setting, Entry("csd"))
+    assert ours.numbers["samples"] == 300_000 and ours.numbers["coverage"] == ours.log[-1]["coverage"] != 90.0
+    assert ours.numbers["cpu_seconds"] == pytest.approx(30) and theirs.numbers["cpu_seconds"] == 100
+    assert [kept.samples for kept in ours.snapshots] == [100_000, 300_000]
+    assert theirs.numbers["coverage"] == 80.0
+
+
+def test_only_evaluated_epochs_count_at_a_number_of_samples(write_run, tmp_path):
+    run = write_run(tmp_path)
+    lines = list(map(json.loads, (run / "metrics.jsonl").read_text().splitlines()))
+    skills = {name: None for name, metric in METRICS.items() if metric.of_skills}
+    lines[4] |= skills
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    [result] = read_study(tmp_path).at(500_000).results
+    assert result.numbers["samples"] == 600_000, "400,000 is not far enough"
+
+
+def test_a_part_of_a_study_has_its_own_order_and_titles(study_directory):
+    study = read_study(study_directory)
+    hard, u = (next(s for s in study.settings if s.title == title) for title in ("maze-hard", "maze-u"))
+    some = study.only([hard, replace(u, called="U")], [Entry("random", called="noise"), SHIPPED])
+    assert [setting.title for setting in some.settings] == ["maze-hard", "U"]
+    assert [entry.title for entry in some.entries] == ["noise", "LEADS"] and len(some.results) == 12
+    assert some.largest(u, METRICS["coverage"]) == 91 and not some.of(u, Entry("metra"))
+    assert [row[0].text for row in in_short(some, study.ranked).rows] == ["noise", "LEADS"]
+
+
 def test_a_maze_is_what_is_in_its_file(write_run, tmp_path):
     """Two paths to one maze are one setting; another maze of the same name is another."""
     for i, wall in enumerate((0.5, 0.5, 0.6)):
@@ -80,8 +190,8 @@ def test_a_maze_is_what_is_in_its_file(write_run, tmp_path):
         options = {"on_wall": "terminate", "maze": json.loads(maze.read_text())}
         change(run / "config.json", task=f"maze:{maze}", task_options=options)
     study = read_study(tmp_path / "runs")
-    assert [setting.title for setting in study.settings] == ["rooms (2), 1M samples", "rooms, 1M samples"]
-    assert [len([r for r in study.results if r.setting == setting]) for setting in study.settings] == [1, 2]
+    assert [setting.title for setting in study.settings] == ["rooms, 1M samples", "rooms (2), 1M samples"]
+    assert [len([r for r in study.results if r.setting == setting]) for setting in study.settings] == [2, 1]
 
 
 def test_settings_of_one_task_are_told_apart_by_their_options(write_run, tmp_path):

@@ -15,6 +15,8 @@ from leads.training.metrics import METRICS, Metric
 BLUE, ORANGE, GREEN, RED, PINK, SKY, *OTHERS = style.COLOURS
 COLOURS = (BLUE, SKY, GREEN, RED, ORANGE, PINK, *OTHERS)
 """Of the metrics in their order."""
+NAMES_PER_LINE = 4
+"""In the legend."""
 
 
 def coverage_figure(lines: Sequence[Mapping[str, Any]], extra: Sequence[Metric] = ()) -> Figure:
@@ -24,11 +26,12 @@ def coverage_figure(lines: Sequence[Mapping[str, Any]], extra: Sequence[Metric] 
         lines: Metrics of every epoch.
         extra: Metrics that the run has beside those of every run.
     """
-    figure = style.new_figure(5.6, 3.4)
-    left = style.place(figure, 0.65, HEAD, 4.3, 2.5)
-    right = left.twinx()
     tabled = [metric for metric in (*METRICS.values(), *extra) if metric.tabled]
     drawn = [metric for metric in tabled if metric.unit == "%" or metric.largest <= 1]
+    head = HEAD + 0.2 * ((len(drawn) - 1) // NAMES_PER_LINE)
+    figure = style.new_figure(5.6, head + 3.0)
+    left = style.place(figure, 0.65, head, 4.3, 2.5)
+    right = left.twinx()
     look = {"linewidth": 1.8, "marker": "o", "markersize": 2.5, "clip_on": False}
     for metric, colour in zip(drawn, cycle(COLOURS), strict=False):
         axes, dashes = (left, "-") if metric.unit == "%" else (right, (0, (4, 1.5)))
@@ -44,5 +47,5 @@ def coverage_figure(lines: Sequence[Mapping[str, Any]], extra: Sequence[Metric] 
     for axes in (left, right):
         axes.spines["top"].set_visible(False)
         axes.tick_params(labelsize=8.5, length=3)
-    figure.legend(loc="upper center", ncols=4, frameon=False, fontsize=8.5)
+    figure.legend(loc="upper center", ncols=NAMES_PER_LINE, frameon=False, fontsize=8.5)
     return figure

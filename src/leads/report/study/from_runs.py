@@ -61,7 +61,7 @@ def _opened(path: Path) -> Run:
     config = json.loads((path / "config.json").read_text())
     if class_of(config["method"]) is not None:
         return Run.open(path)
-    options = make_dataclass("Options", config["method_options"])
+    options = make_dataclass("Options", [(name, Any) for name in config["method_options"]])
     return Run.open(path, SimpleNamespace(Config=options))
 
 

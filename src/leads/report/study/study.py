@@ -34,7 +34,7 @@ class Study:
         order = [*PAPER["budgets_samples"], *TASKS]
         place = lambda setting: order.index(setting.task) if setting.task in order else len(order)
         found = {result.setting for result in (*self.results, *self.unfinished)}
-        return sorted(found, key=lambda setting: (place(setting), setting.title))
+        return sorted(found, key=lambda setting: (place(setting), setting.name, setting.title))
 
     @cached_property
     def entries(self) -> list[Entry]:
