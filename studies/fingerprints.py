@@ -1,7 +1,8 @@
-"""Whether this version computes what an older one did: brief runs of both, compared number by number.
+"""Whether this version computes what an older one did, number by number (`python studies/fingerprints.py`).
 
-The older version is installed below .fingerprints/ and its runs are kept there, so that only its first comparison
-waits for them. Numbers that a version adds do not count as differences; numbers that it loses do.
+Both do the same brief runs and a small benchmark with its report, each on one core of this machine. The older version
+is installed below .fingerprints/ and its runs are kept there, so that only its first comparison waits for them.
+Numbers that a version adds do not count as differences; numbers that it loses do.
 """
 
 import argparse
@@ -32,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".fingerprints"
 RESULT = ROOT / "studies" / "results" / "fingerprints.json"
 TOLERANCE = 1e-5
-"""Relative difference in the first epoch's metrics that rounding explains; later epochs amplify it."""
+"""Relative difference in the first epoch's metrics that rounding explains; every gradient step amplifies it."""
 PACKAGES = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco")
 
 RENAMED = {
@@ -97,6 +98,8 @@ class Side:
     python: Path
     home: Path
     """Where its runs and its compiled programs are."""
+    core: int
+    """The only one that it uses: how many there are changes how XLA rounds."""
     is_old: bool
     """Whether its options have the old names."""
     seed: int = 0
@@ -108,8 +111,8 @@ class Side:
         return self.home / "jobs" / f"{job.replace('/', '-')}-{digest}"
 
     def arguments(self, job: str) -> dict[str, Any]:
-        """Of `leads.train`, in this version's names."""
-        given = JOBS[job] | {"seed": self.seed}
+        """Of `leads.train`, in this version's names; the suite has its own."""
+        given = JOBS.get(job, {}) | {"seed": self.seed}
         if self.is_old:
             return given
         named = {RENAMED.get(name, name): value for name, value in given.items()}
@@ -118,9 +121,7 @@ class Side:
     def start(self, jobs: list[str]) -> subprocess.Popen:
         """Begins the jobs that are not done yet, in a process of its own."""
         todo = [job for job in jobs if not (self.directory(job) / "done").exists()]
-        plan = [{"directory": str(self.directory(job)), "name": job} for job in todo]
-        for job in plan:
-            job["arguments"] = None if job["name"] == "suite" else self.arguments(job["name"])
+        plan = [{"name": job, "directory": str(self.directory(job)), "arguments": self.arguments(job)} for job in todo]
         self.home.mkdir(parents=True, exist_ok=True)
         (self.home / "plan.json").write_text(json.dumps(plan))
         environment = os.environ | {
@@ -128,7 +129,8 @@ class Side:
             "JAX_COMPILATION_CACHE_DIR": str(self.home / "compiled"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5",
         }
-        return subprocess.Popen([self.python, __file__, "--work", self.home], env=environment)
+        command = [self.python, __file__, "--work", self.home]
+        return subprocess.Popen(command, env=environment, preexec_fn=lambda: os.sched_setaffinity(0, {self.core}))
 
     def error(self, job: str) -> str | None:
         """Why a job failed, in one line."""
@@ -428,11 +430,12 @@ def main() -> None:
         return
 
     commit = git("rev-parse", "--short=7", options.old)
-    old = Side(commit, options.old_python or install(commit), CACHE / commit, is_old=True)
+    cores = sorted(os.sched_getaffinity(0))
+    old = Side(commit, options.old_python or install(commit), CACHE / commit, cores[0], is_old=True)
     if options.again is None:
-        new = Side(git("describe", "--always", "--dirty"), Path(sys.executable), CACHE / "new", is_old=False)
+        new = Side(git("describe", "--always", "--dirty"), Path(sys.executable), CACHE / "new", cores[-1], is_old=False)
     else:
-        new = Side(commit, old.python, CACHE / "again", is_old=True, seed=options.again)
+        new = Side(commit, old.python, CACHE / "again", cores[-1], is_old=True, seed=options.again)
     shutil.rmtree(new.home / "jobs", ignore_errors=True)
     jobs = [job for job in (*JOBS, "suite") if options.only in job]
     for process in [side.start(jobs) for side in (old, new)]:

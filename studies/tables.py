@@ -15,26 +15,25 @@ from collect import RESULTS
 from leads.config.fields import defaults
 from leads.methods import METHODS
 from leads.report.study import columns
-from leads.report.study.columns import CPU, MEMORY, METHOD, RATE, SEEDS, TASK, Shown
+from leads.report.study.columns import CPU, MEMORY, METHOD, RATE, SEEDS, TASK, Shown, against, means, with_runs
 from leads.report.study.entry import SHIPPED, Entry, as_typed
 from leads.report.study.first import against_the_best
-from leads.report.study.from_rows import read_rows, rows
+from leads.report.study.from_rows import NUMBERS, read_rows, rows
 from leads.report.study.paper_table import table_1
 from leads.report.study.setting import PAPER, Setting
+from leads.report.study.side_by_side import deviations, in_short
 from leads.report.study.study import Study
 from leads.report.study.tables import Cell, Column, Table, compared, mean_std, word
-from leads.training.metrics import COMPUTED, METRICS
+from leads.training.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
-TITLES = {
-    "maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard",
-    "fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger",
-}  # fmt: skip
-MAZES, ROBOTS = list(TITLES)[:3], list(TITLES)[3:]
+MAZES = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
+ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
+TITLES = MAZES | ROBOTS
 PINK = Entry("random", called="control: pink noise")
 WHITE = Entry("random", '{"noise": "white"}', "control: white noise")
 LOUD = Entry("random", '{"scale": 1.0}', "control: loud pink noise")
-ENTRIES = [*(Entry(method) for method in METHODS if method != PINK.method), PINK, WHITE, LOUD]
+ENTRIES = [*filter(lambda entry: entry.learns, map(Entry, METHODS)), PINK, WHITE, LOUD]
 SAME_NOISE, ABLATION, SLIDE = 300_000, 150_000, 48_000
 """Samples at which methods are compared under the same noise, and variants of LEADS in the maze and on the robot."""
 TABLED = [metric for metric in METRICS.values() if metric.tabled]
@@ -69,54 +68,53 @@ def listed(study: Study, *shown: Shown, rows: Iterable[tuple[Setting, Entry]] | 
 
 def numbers(study: Study, *more: Shown) -> Table:
     """Every metric of every entry in every setting."""
-    return listed(study, TASK, METHOD, *columns.means(TABLED), *more, SEEDS)
+    return listed(study, TASK, METHOD, *means(TABLED), *more, SEEDS)
 
 
 def tests(study: Study) -> Table:
     """Welch's tests of LEADS against each baseline and control."""
     whom = replace(METHOD, title=f"{SHIPPED.title} against")
-    others = [(setting, entry) for setting, entry in columns.with_runs(study) if entry != SHIPPED]
-    return listed(study, TASK, whom, *columns.against(SHIPPED, MEASURED), rows=others)
+    others = [(setting, entry) for setting, entry in with_runs(study) if entry != SHIPPED]
+    return listed(study, TASK, whom, *against(SHIPPED, MEASURED), rows=others)
 
 
 def best(study: Study) -> Table:
     """Who is first under either noise."""
     tables = {noise: against_the_best(same_noise(study, noise)) for noise in ("white", "pink")}
-    rows = [[word(noise), *row] for noise, table in tables.items() for row in table.rows]
-    return Table("", "", "", [Column("noise"), *tables["pink"].columns], rows)
+    body = [[word(noise), *row] for noise, table in tables.items() for row in table.rows]
+    return _table(("noise", *(column.title for column in tables["pink"].columns)), body)
 
 
-def variants(study: Study, task: str, samples: int) -> Table:
-    """All variants of LEADS on a task, read off at a number of samples."""
-    of_ours = [entry for entry in study.entries if entry.is_ours]
-    then = _on(study.at(samples), {task: samples}, of_ours)
-    return listed(then, Shown("variant", _variant), CHANGED, *columns.means(MEASURED), SEEDS)
+def variants(study: Study, first: Shown, task: str, samples: int, entries: Iterable[Entry]) -> Table:
+    """Entries on a task, also with other options of the task, read off at a number of samples."""
+    then = study.at(samples)
+    settings = sorted((s for s in then.settings if s.task == task), key=lambda setting: not setting.published)
+    found = [(setting, entry) for entry in entries for setting in settings if then.of(setting, entry)]
+    return listed(then, first, Shown("what is changed", _changed), *means(MEASURED), SEEDS, rows=found)
 
 
-def _variant(study: Study, setting: Setting, entry: Entry) -> Cell:
-    return word(study.of(setting, entry)[0].variant or "default")
-
-
-def _changed(study: Study, setting: Setting, entry: Entry) -> Cell:
-    """Options that are not as shipped, as they are typed."""
-    if _variant(study, setting, entry).text == "paper":
-        return word("every published value")
-    walls = {name: value for name, value in json.loads(setting.options).items() if not setting.published}
-    typed = as_typed(walls | entry.options)
-    return word(f"`{typed}`" if typed else "as shipped")
-
-
-CHANGED = Shown("what is changed", _changed)
+def of_ours(study: Study, task: str, samples: int) -> Table:
+    """All variants of LEADS."""
+    first = Shown("variant", lambda *place: word(_variant(*place) or "default"))
+    return variants(study, first, task, samples, (entry for entry in study.entries if entry.is_ours))
 
 
 def below(study: Study) -> Table:
     """What is changed where baselines are below the paper's, beside the default."""
-    then = study.at(SAME_NOISE)
-    hard = sorted((setting for setting in then.settings if setting.task == "maze-hard"), key=lambda s: not s.published)
+    first = Shown("method", lambda study, setting, entry: word(Entry(entry.method).title))
     entries = [Entry("lsd"), Entry("csd"), Entry("csd", '{"first_temperature": 0.3}')]
-    rows = [(setting, entry) for entry in entries for setting in hard if then.of(setting, entry)]
-    method = Shown("method", lambda study, setting, entry: word(Entry(entry.method).title))
-    return listed(then, method, CHANGED, *columns.means(MEASURED), SEEDS, rows=rows)
+    return variants(study, first, "maze-hard", SAME_NOISE, entries)
+
+
+def _variant(study: Study, setting: Setting, entry: Entry) -> str:
+    return study.of(setting, entry)[0].variant
+
+
+def _changed(study: Study, setting: Setting, entry: Entry) -> Cell:
+    """Options that are not as shipped, as they are typed."""
+    of_task = {} if setting.published else json.loads(setting.options)
+    typed = "every published value" if _variant(study, setting, entry) == "paper" else as_typed(of_task | entry.options)
+    return word(f"`{typed}`" if typed.startswith("--") else typed or "as shipped")
 
 
 def noisy(study: Study) -> Table:
@@ -128,30 +126,29 @@ def noisy(study: Study) -> Table:
             values = [float(row[metric.name]) for row in ours], study.values(setting, control, metric)
             cells = [*(mean_std(side, metric.digits) for side in values), compared(*values), str(len(ours))]
             body.append([word(text) for text in (setting.title, noise, metric.label, *cells)])
-    titles = ("task", "noise", "metric", SHIPPED.title, "control", f"{SHIPPED.title} is", "seeds")
-    return Table("", "", "", [Column(title) for title in titles], body)
+    return _table(("task", "noise", "metric", SHIPPED.title, "control", f"{SHIPPED.title} is", "seeds"), body)
 
 
 def every_run(study: Study) -> Table:
-    """Every run of LEADS and the pink control on its own."""
-    names = ["samples", *COMPUTED, "cpu_seconds", "peak_rss_mb"]
-    titles = ["samples", *(metric.label for metric in COMPUTED.values()), "CPU seconds", "peak memory, MB"]
-    text = lambda value: word("-" if value is None else str(value))
-    body = [
-        [word(setting.title), word(entry.title), text(run.seed), *(text(run.numbers[name]) for name in names)]
-        for setting, entry in product(study.settings, (SHIPPED, PINK))
-        for run in study.of(setting, entry)
-    ]
-    return Table("", "", "", [Column(title) for title in ("task", "method", "seed", *titles)], body)
+    """The rows of LEADS and the pink control as they are."""
+    names = ("task", "method", "seed", *NUMBERS)
+    shown = ((SHIPPED.method, ""), (PINK.method, ""))
+    found = [row for row in rows(RESULTS / "runs.csv") if (row["method"], row["variant"]) in shown]
+    found.sort(key=lambda row: (list(TITLES).index(row["task"]), row["method"], int(row["seed"])))
+    return _table(names, [[word(row[name] or "-") for name in names] for row in found])
+
+
+def _table(titles: Iterable[str], body: list[list[Cell]]) -> Table:
+    return Table("", "", "", [Column(title) for title in titles], body)
 
 
 TABLES: dict[str, Callable[[Study], Table]] = {
-    "readme": lambda study: columns.in_short(whole(study), OF_SKILLS),
-    "mazes-in-short": lambda study: columns.in_short(whole(study, MAZES), MEASURED),
-    "robots-in-short": lambda study: columns.in_short(whole(study, ROBOTS), MEASURED),
-    "pink-in-short": lambda study: columns.in_short(same_noise(study, "pink"), MEASURED),
-    "white-in-short": lambda study: columns.in_short(same_noise(study, "white"), MEASURED),
-    **{f"all-{metric.file_name}": lambda study, of=metric: columns.deviations(whole(study), of) for metric in TABLED},
+    "readme": lambda study: in_short(whole(study), OF_SKILLS),
+    "mazes-in-short": lambda study: in_short(whole(study, MAZES), MEASURED),
+    "robots-in-short": lambda study: in_short(whole(study, ROBOTS), MEASURED),
+    "pink-in-short": lambda study: in_short(same_noise(study, "pink"), MEASURED),
+    "white-in-short": lambda study: in_short(same_noise(study, "white"), MEASURED),
+    **{f"all-{metric.file_name}": lambda study, of=metric: deviations(whole(study), of) for metric in TABLED},
     "summary": lambda study: numbers(whole(study, MAZES)),
     "robots": lambda study: numbers(whole(study, ROBOTS)),
     "white": lambda study: numbers(same_noise(study, "white"), RATE),
@@ -163,10 +160,10 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "tests": lambda study: tests(whole(study)),
     "noisy": lambda study: noisy(whole(study, ROBOTS)),
     "below": below,
-    "ablation": lambda study: variants(study, "maze-hard", ABLATION),
-    "slide": lambda study: variants(study, "fetch-slide", SLIDE),
+    "ablation": lambda study: of_ours(study, "maze-hard", ABLATION),
+    "slide": lambda study: of_ours(study, "fetch-slide", SLIDE),
     "cost": lambda study: listed(whole(study), TASK, METHOD, CPU, MEMORY),
-    "runs": lambda study: every_run(whole(study)),
+    "runs": every_run,
 }
 
 

@@ -83,7 +83,7 @@ def test_the_objective_is_the_printed_one(objective, offset, together):
     for field in dataclasses.fields(state.measure.model):
         object.__setattr__(spy, field.name, getattr(state.measure.model, field.name))
     spied = eqx.tree_at(lambda s: s.measure.model, state, spy)
-    loss, parts = method.improvement.loss(state.policy.actor.model, method, spied, episodes, jax.random.key(3))
+    total, parts = method.improvement.objective(state.policy.actor.model, method, spied, episodes, jax.random.key(3))
 
     skill = np.asarray(jax.random.randint(jax.random.split(jax.random.key(3), 5)[0], (24,), 0, 6))
     assert caught["f"].shape == (24, 6, together if objective == "leads" else 1)
@@ -91,7 +91,7 @@ def test_the_objective_is_the_printed_one(objective, offset, together):
     own = m[np.arange(24), skill]
     g = np.log(own) if objective == "lower_bound" else np.log(own / (offset + m.sum(1)))
     assert float(parts["objective"]) == pytest.approx(g.mean(), abs=1e-4)
-    assert -float(loss) == pytest.approx(
+    assert float(total) == pytest.approx(
         g.mean() + 0.3 * float(parts["entropy"]) + 0.7 * float(parts["target_entropy"]), abs=1e-4
     )
     source = targets if objective == "leads" else episodes.states
@@ -118,8 +118,8 @@ def test_a_policy_step_raises_the_objective():
     method, state, episodes = made(policy_batch_size=256, entropy=0.0, target_entropy=0.0)
     state = eqx.tree_at(lambda s: s.targets, state, jnp.full_like(state.targets, 0.5))
     arguments = method, state, episodes, jax.random.key(3)
-    value = lambda actor: method.improvement.loss(actor, *arguments)[1]["objective"]
-    better, _ = state.policy.actor.step(method.improvement.loss, *arguments)
+    value = lambda actor: method.improvement.objective(actor, *arguments)[1]["objective"]
+    better, _ = state.policy.actor.ascend(method.improvement.objective, *arguments)
     assert float(value(better.model)) > float(value(state.policy.actor.model))
 
 

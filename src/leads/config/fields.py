@@ -7,11 +7,14 @@ numbers, lists are tuples, and a wrong value is one line that names the field an
 import ast
 import dataclasses
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -70,14 +73,15 @@ class Chosen:
 
 def choose(registry: Registry, name: str) -> Any:
     """A field of a config that holds a part: by default the one of this name, as it ships."""
-    return dataclasses.field(
-        default_factory=lambda: _chosen(registry, name, {}), metadata={"registry": registry, "default": name}
-    )
+    metadata = {"registry": registry, "default": name}
+    return dataclasses.field(default_factory=lambda: _chosen(registry, name, {}), metadata=metadata)
 
 
-def _chosen(registry: Registry, part: Any, options: dict[str, Any]) -> Chosen:
+def _chosen(registry: Registry, part: Any, given: Mapping[str, Any]) -> Chosen:
+    """A part with those of the values that are its own."""
     found = registry.find(part)
-    return Chosen(part if isinstance(part, str) else registry.name_of(part), found, found.Config(**options))
+    own = {name: given[name] for name in fields(found.Config, given) if name in given}
+    return Chosen(part if isinstance(part, str) else registry.name_of(part), found, build(found.Config, own))
 
 
 @dataclass(frozen=True)
@@ -93,40 +97,29 @@ class Field:
 
 def fields(cls: type, given: Mapping[str, Any] | None = None) -> dict[str, Field]:
     """All fields by name, with those of the parts that `given` chooses."""
-    given = given or {}
-    documents, kinds, found = docs(cls), _kinds(cls), {}
+    found = {}
     for field in dataclasses.fields(cls):
-        registry = field.metadata.get("registry")
-        default = field.metadata["default"] if registry else field.default
-        kind = str if registry else kinds[field.name]
-        found[field.name] = Field(kind, default, documents.get(field.name, ""), registry)
-        if registry:
-            found |= fields(registry.find(_part_of(given.get(field.name, default))).Config, given)
+        kind, default, registry = _kinds(cls)[field.name], field.default, field.metadata.get("registry")
+        if registry is not None:
+            kind, default = str, field.metadata["default"]
+        found[field.name] = Field(kind, default, docs(cls).get(field.name, ""), registry)
+        if registry is not None:
+            found |= fields(registry.find((given or {}).get(field.name, default)).Config, given)
     return found
-
-
-def _part_of(value: Any) -> Any:
-    return value.part if isinstance(value, Chosen) else value
 
 
 def build(cls: type[T], given: Mapping[str, Any]) -> T:
     """A config from plain values, those of its parts among them."""
-    known = fields(cls, given)
+    known, values = fields(cls, given), {}
     for name in given:
         if name not in known:
             raise UserError(f"{name}: unknown field; allowed are {', '.join(known)}")
-    values = {}
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        registry = field.metadata.get("registry")
-        if registry:
-            part = given.get(field.name, field.metadata["default"])
-            own = fields(registry.find(_part_of(part)).Config, given)
-            options = {name: value for name, value in given.items() if name in own}
-            values[field.name] = (
-                part if isinstance(part, Chosen) and not options else _chosen(registry, _part_of(part), options)
-            )
-        elif field.name in given:
-            values[field.name] = given[field.name]
+    for name in (field.name for field in dataclasses.fields(cls)):  # type: ignore[arg-type]
+        registry = known[name].registry
+        if registry is not None:
+            values[name] = _chosen(registry, given.get(name, known[name].default), given)
+        elif name in given:
+            values[name] = given[name]
     return cls(**values)
 
 
@@ -145,80 +138,68 @@ def defaults(cls: type, given: Mapping[str, Any] | None = None) -> dict[str, Any
 
 def parse(name: str, kind: Any, text: str) -> Any:
     """A value from the command line; tuples are written 256,128."""
-    if text == "none" and _allows_none(kind):
+    bare, _, optional = _apart(kind)
+    if text == "none" and optional:
         return None
-    bare = _bare(kind)
-    try:
+    value: Any = {"true": True, "false": False}.get(text, text) if bare is bool else text
+    with suppress(ValueError):  # what cannot be read is refused as it was written
         if get_origin(bare) is tuple:
-            return checked(name, kind, tuple(get_args(bare)[0](part) for part in text.split(",")))
-        if bare is bool:
-            return checked(name, kind, {"true": True, "false": False}.get(text, text))
-        return checked(name, kind, bare(text) if bare in (int, float) else text)
-    except ValueError as error:
-        raise UserError(f"{name}: {text!r} is not {described(kind)}") from error
+            value = tuple(get_args(bare)[0](part) for part in text.split(","))
+        elif bare in (int, float, Path):
+            value = bare(text)
+    return checked(name, kind, value)
 
 
 def placeholder(kind: Any) -> str:
-    """What stands for a value in the help of the command line: N, X,..., {pink,white}."""
-    bare = _bare(kind)
+    """What stands for a value in the help of the command line: N, X,..., {pink,white}; empty if it is no one word."""
+    bare, *_ = _apart(kind)
     if get_origin(bare) is tuple:
         return f"{placeholder(get_args(bare)[0])},..."
     words = ("true", "false") if bare is bool else get_args(bare) if get_origin(bare) is Literal else ()
-    return f"{{{','.join(words)}}}" if words else {int: "N", float: "X"}.get(bare, "NAME")
-
-
-def is_word(kind: Any) -> bool:
-    """Whether a value can be written in one word of the command line."""
-    return get_origin(_bare(kind)) is not dict
+    return f"{{{','.join(words)}}}" if words else {int: "N", float: "X", dict: ""}.get(get_origin(bare) or bare, "NAME")
 
 
 def checked(name: str, kind: Any, value: Any) -> Any:
     """The value as its kind has it, or an error that says what is allowed."""
-    if isinstance(value, Chosen):
-        return value
-    if value is None or (isinstance(value, str) and value == "none" and _allows_none(kind)):
-        if _allows_none(kind):
-            return None
-        raise UserError(f"{name}: none is not {described(kind)}")
-    value = value.item() if isinstance(value, np.generic) else value
-    fitted = _fitted(_bare(kind), value)
-    if fitted is _MISFIT:
-        raise UserError(f"{name}: {value!r} is not {described(kind)}")
-    for limit in _limits(kind):
+    bare, limits, optional = _apart(kind)
+    if optional and isinstance(value, str | None) and value in (None, "none"):
+        return None
+    value = _unboxed(value)
+    try:
+        fitted = _fitted(bare, value)
+    except ValueError as error:
+        raise UserError(f"{name}: {'none' if value is None else repr(value)} is not {described(kind)}") from error
+    for limit in limits:
         if not limit.holds(fitted):
             raise UserError(f"{name}: {value} is not allowed; give {limit.allowed}")
     return fitted
 
 
-_MISFIT = object()
-
-
 def _fitted(kind: Any, value: Any) -> Any:
-    """The value as `kind` has it, or _MISFIT."""
-    if get_origin(kind) is Literal:
-        return value if value in get_args(kind) else _MISFIT
-    if get_origin(kind) is tuple:
-        if not isinstance(value, (tuple, list, np.ndarray)):
-            return _MISFIT
-        of = _bare(get_args(kind)[0])
-        parts = tuple(_fitted(of, part.item() if isinstance(part, np.generic) else part) for part in value)
-        return _MISFIT if _MISFIT in parts else parts
-    if kind is float:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return float(value) if is_number and -_LARGEST <= value <= _LARGEST else _MISFIT
-    if kind is int:
-        return value if isinstance(value, int) and not isinstance(value, bool) else _MISFIT
-    if kind is Any:
-        return value
-    return value if isinstance(value, get_origin(kind) or kind) else _MISFIT
+    """The value as `kind` has it; a ValueError if it is of another."""
+    origin = get_origin(kind) or kind
+    if origin is tuple and isinstance(value, (tuple, list, np.ndarray)):
+        return tuple(_fitted(_apart(get_args(kind)[0])[0], _unboxed(part)) for part in value)
+    if origin is Literal:
+        fits = value in get_args(kind)
+    elif kind is float:
+        fits = type(value) in (int, float) and abs(value) <= sys.float_info.max
+    elif kind is int:
+        fits = type(value) is int  # and not bool
+    else:
+        fits = kind is Any or isinstance(value, origin)
+    if not fits:
+        raise ValueError
+    return float(value) if kind is float else value
 
 
-_LARGEST = np.finfo(float).max.item()
+def _unboxed(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def described(kind: Any) -> str:
     """A kind in words."""
-    bare = _bare(kind)
+    bare, _, optional = _apart(kind)
     if get_origin(bare) is Literal:
         words = "one of " + ", ".join(map(str, get_args(bare)))
     elif get_origin(bare) is tuple:
@@ -226,7 +207,7 @@ def described(kind: Any) -> str:
     else:
         named = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a name"}
         words = named.get(bare, str(bare))
-    return f"{words}, or none" if _allows_none(kind) else words
+    return f"{words}, or none" if optional else words
 
 
 @cache
@@ -234,31 +215,12 @@ def _kinds(cls: type) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
-def _options(kind: Any) -> list[Any]:
-    """The alternatives of a union, or the kind alone."""
-    return list(get_args(kind)) if get_origin(kind) in (Union, types.UnionType) else [kind]
-
-
-def _allows_none(kind: Any) -> bool:
-    return type(None) in _options(kind)
-
-
-def _given(kind: Any) -> Any:
-    """Of `X | None`, X."""
-    return next(option for option in _options(kind) if option is not type(None))
-
-
-def _bare(kind: Any) -> Any:
-    """Without limits."""
-    given = _given(kind)
-    return get_args(given)[0] if get_origin(given) is Annotated else given
-
-
-def _limits(kind: Any) -> list[Limit]:
-    given = _given(kind)
-    return (
-        [extra for extra in get_args(given)[1:] if isinstance(extra, Limit)] if get_origin(given) is Annotated else []
-    )
+def _apart(kind: Any) -> tuple[Any, list[Limit], bool]:
+    """Of `Annotated[X, *limits] | None`: X, the limits, and whether none is allowed."""
+    options = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else [kind]
+    given = next(option for option in options if option is not type(None))
+    bare, *extras = get_args(given) if get_origin(given) is Annotated else [given]
+    return bare, [extra for extra in extras if isinstance(extra, Limit)], type(None) in options
 
 
 @cache

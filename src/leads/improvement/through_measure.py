@@ -72,8 +72,8 @@ class ThroughMeasure(Improvement):
     def skill(self, policy: Policy, s, z) -> Gaussian:
         return policy.average(s, z)
 
-    def loss(self, actor: Actor, leads: "Leads", state: "LeadsState", episodes: Episodes, key: PRNGKeyArray):
-        """eq:objective_function (or an earlier bound) with entropy, negated; and what it is made of."""
+    def objective(self, actor: Actor, leads: "Leads", state: "LeadsState", episodes: Episodes, key: PRNGKeyArray):
+        """eq:objective_function (or an earlier bound) with entropy, to be maximised; and what it is made of."""
         c = self.config
         n_skill, n_targets = state.targets.shape[:2]
         keys = jax.random.split(key, 5)
@@ -100,14 +100,14 @@ class ThroughMeasure(Improvement):
         there = actor(state.scaling(s2[:, 0]), state.skills[skill])
         target_entropy = -jnp.mean(squashed_gaussian.log_prob(*there, jax.random.normal(keys[4], there[0].shape)))
         objective = g + c.entropy * entropy + c.target_entropy * target_entropy
-        return -objective, {"objective": g, "entropy": entropy, "target_entropy": target_entropy}
+        return objective, {"objective": g, "entropy": entropy, "target_entropy": target_entropy}
 
     def improve(self, leads: "Leads", state: "LeadsState", episodes: Episodes, recent: Episodes, key: PRNGKeyArray):
         c = self.config
 
         def step(state: "LeadsState", key: PRNGKeyArray):
             keys = jax.random.split(key, 1 + c.td_steps)
-            actor, metrics = state.policy.actor.step(self.loss, leads, state, episodes, keys[0])
+            actor, metrics = state.policy.actor.ascend(self.objective, leads, state, episodes, keys[0])
             mix = lambda old, new: c.policy_average * old + (1 - c.policy_average) * new
             average = jax.tree.map(mix, state.policy.average, actor.model)
             state = eqx.tree_at(lambda s: s.policy, state, Policy(actor, average))

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
@@ -28,8 +29,16 @@ class Learner(eqx.Module, Generic[Model]):
     def step(self, loss: Loss, *arguments: Any) -> "tuple[Learner[Model], dict[str, Array]]":
         """After one step down the gradient of `loss(model, *arguments)`, and the loss's metrics."""
         gradient, metrics = jax.grad(loss, has_aux=True)(self.model, *arguments)
+        return self._descend(gradient), metrics
+
+    def ascend(self, objective: Loss, *arguments: Any) -> "tuple[Learner[Model], dict[str, Array]]":
+        """After one step up the gradient of `objective(model, *arguments)`, and the objective's metrics."""
+        gradient, metrics = jax.grad(objective, has_aux=True)(self.model, *arguments)
+        return self._descend(jax.tree.map(jnp.negative, gradient)), metrics
+
+    def _descend(self, gradient: Any) -> "Learner[Model]":
         change, optimiser = optax.adam(self.learning_rate).update(gradient, self.optimiser)
-        return Learner(eqx.apply_updates(self.model, change), optimiser, self.learning_rate), metrics
+        return Learner(eqx.apply_updates(self.model, change), optimiser, self.learning_rate)
 
     def with_model(self, model: Model) -> "Learner[Model]":
         """With another model of the same shape, such as after a projection."""

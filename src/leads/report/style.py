@@ -12,7 +12,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from leads.errors import UserError
 from leads.tasks.task import Task
@@ -68,22 +67,8 @@ def place(figure: Figure, x: float, y: float, width: float, height: float) -> Ax
 
 def title(figure: Figure, text: str, math: bool = False) -> None:
     """One centred line at the top; dollars are plain text unless `math`, as names may contain them."""
-    _, height = figure.get_size_inches()
-    y = 1 - 0.22 / height
-    figure.text(0.5, y, text, ha="center", va="center", fontsize=11, color=INK, parse_math=math)
-
-
-def title_with_clock(figure: Figure, text: str, x: float, y: float) -> Text:
-    """A film's title, so many inches from the left and the top; returns the text on the right that shows the time."""
-    width, height = figure.get_size_inches()
-    look = {"y": 1 - y / height, "va": "center", "color": INK, "fontsize": 10}
-    figure.text(x / width, s=text, parse_math=False, **look)
-    return figure.text(1 - x / width, s="", ha="right", animated=True, **look)
-
-
-def pixels(canvas: FigureCanvasAgg) -> np.ndarray:
-    """What a canvas shows [height, width, rgb]."""
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+    look = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
+    figure.text(0.5, 1 - 0.22 / figure.get_figheight(), text, parse_math=math, **look)
 
 
 def rows_and_columns(panels: int, aspect: float) -> tuple[int, int]:
@@ -95,15 +80,10 @@ def rows_and_columns(panels: int, aspect: float) -> tuple[int, int]:
 def draw_maze(axes: Axes, task: Task, width: float = 3.0) -> None:
     """Draws walls, without ticks or frame and with equal scales."""
     assert task.walls is not None, "only a maze has walls to draw"
-    lines = list(task.walls.reshape(-1, 2, 2))
-    walls = LineCollection(lines, colors=INK, linewidths=width, capstyle="round", clip_on=False, zorder=5)
-    axes.add_collection(walls, autolim=False)
-    frame(axes, task.low, task.high)
-
-
-def frame(axes: Axes, low: np.ndarray, high: np.ndarray) -> None:
-    """Shows the box from `low` to `high` without ticks and with equal scales."""
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
+    look = {"colors": INK, "linewidths": width, "capstyle": "round", "clip_on": False, "zorder": 5}
+    axes.add_collection(LineCollection(list(task.walls.reshape(-1, 2, 2)), **look), autolim=False)
+    (left, bottom), (right, top) = task.low, task.high
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
 
 

@@ -4,17 +4,18 @@ import base64
 import gzip
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from leads.report.study.columns import in_short
 from leads.report.study.curves import curve
 from leads.report.study.entry import SHIPPED, Entry
 from leads.report.study.exhibits import exhibits
 from leads.report.study.from_runs import read_study
 from leads.report.study.page import page
+from leads.report.study.side_by_side import in_short
 from leads.report.study.study_tables import numbers, study_tables
 from leads.report.study.write import file_names
 from leads.training.metrics import METRICS, Metric
@@ -99,8 +100,15 @@ def test_methods_that_cannot_be_imported_any_more_are_told_apart(write_run, tmp_
     study = read_study(tmp_path)
     assert [entry.title for entry in study.entries][-2:] == ["Mine", "Mine (n_skill 8)"] and not study.left_out
     assert all(entry.learns for entry in study.entries[-2:])
-    shown = list(exhibits(study))
-    assert len(shown) == 3 and all(exhibit.maps is None for exhibit in shown)
+
+
+def test_a_report_does_without_maps_of_a_method_that_cannot_be_imported(tiny_run, tmp_path):
+    run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
+    change(run / "config.json", method="__main__:Mine")
+    [shown] = exhibits(read_study(tmp_path))
+    assert shown.result.has_checkpoints and shown.snapshots and shown.maps is None
+    (run / "skills.jsonl").unlink()
+    assert not list(exhibits(read_study(tmp_path)))
 
 
 def test_a_run_without_a_newer_metric_is_shown_as_missing(write_run, tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import statistics
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import scipy.stats
 
 from leads.errors import UserError
 from leads.report.study.entry import Entry
-from leads.report.study.first import best_entry, first, headline
+from leads.report.study.first import against_the_best, best_entry, first, headline
 from leads.report.study.from_runs import read_study
 from leads.report.study.paper_table import published_best, table_1
 from leads.report.study.setting import PAPER, Setting
@@ -227,6 +228,32 @@ def test_the_paper_has_a_column_only_where_it_has_numbers(write_run, tmp_path):
     assert titles == ["method", "maze-u: paper", "maze-u: ours", "hand, 1M samples: ours"]
 
 
+def test_table_1_says_where_we_are_below_the_paper(write_run, tmp_path):
+    """METRA has 54.8 ± 9.5 on maze-hard, in percent of the largest."""
+    for method, coverage in (("leads", 100), ("metra", 45.2), ("random", 10)):
+        write_run(tmp_path, "maze-hard", method, 0, coverage)
+        write_run(tmp_path, "maze-hard", method, 1, coverage)
+        write_run(tmp_path, "maze-hard", method, 0, coverage, samples=300_000)
+    cells = {name: row(table_1(read_study(tmp_path)), name) for name in ("LEADS", "METRA", "control")}
+    assert cells["METRA"]["maze-hard: ours"].text == "45.2 ± 0.0 (n = 2, below)"
+    assert cells["METRA"]["maze-hard: ours"].values == (pytest.approx(45.2), 0.0, 2, 0)
+    assert "below" not in cells["LEADS"]["maze-hard: ours"].text + cells["control"]["maze-hard: ours"].text
+    assert cells["METRA"]["maze-hard, 300k samples: ours"].text == "45.2 (n = 1)", "the paper has other samples"
+
+
+def test_who_is_first_against_the_best_other(write_run, tmp_path):
+    for seed, off in enumerate((0, 1)):
+        for task, leads, metra in (("maze-u", 90, 60), ("maze-hard", 50, 70), ("maze-easy", 80, 80)):
+            write_run(tmp_path, task, "leads", seed, leads + off)
+            write_run(tmp_path, task, "metra", seed, metra + off)
+    write_run(tmp_path, "finger", "metra", samples=100_000)
+    study = read_study(tmp_path).only(entries=[Entry("leads"), Entry("metra")])
+    cells = {cells[0].text: cells[1].text for cells in against_the_best(study).rows}
+    p = compared([90.0, 91.0], [60.0, 61.0]).removeprefix("above, ")
+    assert cells["maze-u"] == f"LEADS; above METRA, {p}" and cells["maze-easy"] == "LEADS, METRA"
+    assert re.fullmatch(r"METRA; LEADS is below, p = 0.00\d+", cells["maze-hard"]) and cells["finger"] == "missing"
+
+
 def test_beside_controls_alone_leads_is_not_called_the_best(write_run, tmp_path):
     for seed in (0, 1):
         write_run(tmp_path, "maze-u", "leads", seed, 90)
@@ -285,6 +312,13 @@ def test_a_table_in_every_language():
     assert read[1] == {"who_is": "<c>", "how much mean": "", "how much std": ""}
     assert '<th scope="row" data-value="&lt;c&gt;">&lt;c&gt;</th><td class="missing">missing</td>' in TABLE.html()
     assert '<td data-value="1.0"><strong>1.0 ± 2.0</strong></td>' in TABLE.html()
+
+
+def test_numbers_of_runs_can_be_left_out():
+    counted = Table(
+        "", "", "", [Column("a")] * 3, [[Cell("1.0 ± 2.0 (n = 5)"), Cell("above, p = 0.1 (n = 5, 3)"), Cell("b (c)")]]
+    )
+    assert [cell.text for cell in counted.uncounted().rows[0]] == ["1.0 ± 2.0", "above, p = 0.1", "b (c)"]
 
 
 def test_a_directory_without_runs_is_refused(tmp_path: Path, write_run):

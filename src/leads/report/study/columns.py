@@ -1,14 +1,14 @@
 """Columns of tables that have one row per setting and entry."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import mean
 
 from leads.report.study.entry import Entry
 from leads.report.study.setting import Setting
 from leads.report.study.statistics import welch
 from leads.report.study.study import Study
-from leads.report.study.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, mean_std, number, word
+from leads.report.study.tables import MEAN_PARTS, Cell, Column, Table, compared, mean_cell, number, word
 from leads.training.metrics import Metric
 
 
@@ -105,28 +105,3 @@ def tested(study: Study, setting: Setting, pair: tuple[Entry, Entry], metric: Me
     if p is None:
         return Cell(words)
     return Cell(f"{words} (n = {len(ours)}, {len(theirs)})", (p, mean(ours) - mean(theirs), len(ours), len(theirs)))
-
-
-def side_by_side(study: Study, cell: Callable[[Setting, Entry], Cell]) -> Table:
-    """One row per entry that has runs, one column per setting; LEADS is bold, and what was not run a dash."""
-    shown = lambda setting, entry: cell(setting, entry) if study.of(setting, entry) else Cell("-")
-    entries = [entry for entry in study.entries if study.covered(entry)]
-    rows = [[replace(word(e.title), bold=e.is_ours), *(shown(s, e) for s in study.settings)] for e in entries]
-    return Table("", "", "", [Column("method"), *(Column(setting.title) for setting in study.settings)], rows)
-
-
-def in_short(study: Study, metrics: Sequence[Metric]) -> Table:
-    """Means of several metrics in every cell."""
-
-    def cell(setting: Setting, entry: Entry) -> Cell:
-        found = ((metric, study.values(setting, entry, metric)) for metric in metrics)
-        return word(" / ".join(replace(metric, unit="").text(mean(of) if of else None) for metric, of in found))
-
-    return side_by_side(study, cell)
-
-
-def deviations(study: Study, metric: Metric) -> Table:
-    """Mean and deviation of one metric."""
-    return side_by_side(
-        study, lambda setting, entry: word(mean_std(study.values(setting, entry, metric), metric.digits))
-    )

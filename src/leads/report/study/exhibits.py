@@ -106,9 +106,10 @@ def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
 
 
 def _learns_maps(result: Result, task: Task) -> bool:
-    if result.run is None or not result.has_checkpoints:
+    """Whether it is worth the seconds to load the agent; one whose method cannot be imported cannot be."""
+    if result.run is None or result.run.method is not None or not result.has_checkpoints:
         return False
-    return isinstance(result.run.config.make_method(task, result.run.method), LearnsMeasure | HasTargets)
+    return isinstance(result.run.config.make_method(task), LearnsMeasure | HasTargets)
 
 
 def agent_of(result: Result) -> Agent | None:

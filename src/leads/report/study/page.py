@@ -46,7 +46,9 @@ def page(study: Study, tables: Sequence[Table], exhibits: Sequence[Exhibit]) -> 
         "summary-tables": "\n".join(summary),
         "tables": "\n".join(others),
         "data": f'<script type="application/json" id="data">{_json(_data(study, exhibits))}</script>\n{runs}\n{films}',
-        "script": "".join(f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "sketch.js", "explorer.js")),
+        "script": "".join(
+            f"<script>{_part(name)}</script>" for name in ("table.js", "plot.js", "sketch.js", "explorer.js")
+        ),
     }
     html = _part("page.html")
     for name, part in parts.items():

@@ -5,20 +5,7 @@ from statistics import mean
 
 import numpy as np
 
-from leads.report.study.columns import (
-    CPU,
-    MEMORY,
-    METHOD,
-    MISSING_SEEDS,
-    RATE,
-    RELATIVE,
-    TASK,
-    TEST_PARTS,
-    WALL,
-    listed,
-    means,
-    tested,
-)
+from leads.report.study import columns
 from leads.report.study.entry import SHIPPED, Entry
 from leads.report.study.first import first
 from leads.report.study.paper_table import table_1
@@ -51,12 +38,17 @@ def numbers(study: Study) -> Table:
         "distinctness: how much a cell tells of the skill, from 0 to 1. Controls learn nothing. "
         "Missing seeds are those that other runs on the task have."
     )
-    shown = [TASK, METHOD, *means(study.tabled), RELATIVE, MISSING_SEEDS]
-    return listed(study, shown, _places(study), ("numbers", "All numbers", note))
+    shown = [columns.TASK, columns.METHOD, *columns.means(study.tabled), columns.RELATIVE, columns.MISSING_SEEDS]
+    return columns.listed(study, shown, _places(study), ("numbers", "All numbers", note))
 
 
 def cost(study: Study) -> Table:
-    return listed(study, [TASK, METHOD, CPU, WALL, RATE, MEMORY], _places(study), ("cost", "Cost", "Of one run."))
+    return columns.listed(
+        study,
+        [columns.TASK, columns.METHOD, columns.CPU, columns.WALL, columns.RATE, columns.MEMORY],
+        _places(study),
+        ("cost", "Cost", "Of one run."),
+    )
 
 
 def _places(study: Study) -> list[tuple[Setting, Entry]]:
@@ -78,15 +70,15 @@ def tests(study: Study) -> Table:
         pairs = [(SHIPPED, other) for other in found if SHIPPED in found and other != SHIPPED]
         pairs += [(ranked[0], other) for other in ranked[1:3] if SHIPPED not in (ranked[0], other)]
         for pair in pairs:
-            cells = [tested(study, setting, pair, metric) for metric in study.tabled]
+            cells = [columns.tested(study, setting, pair, metric) for metric in study.tabled]
             rows.append([word(setting.title), *(word(entry.title) for entry in pair), *cells])
-    columns = [Column("task"), Column("method"), Column("against")]
-    columns += [Column(metric.label, TEST_PARTS) for metric in study.tabled]
+    head = [Column("task"), Column("method"), Column("against")]
+    head += [Column(metric.label, columns.TEST_PARTS) for metric in study.tabled]
     note = (
         "Welch's two-sided t-test: LEADS against every other, and the highest coverage against the next two. Missing: "
         "fewer than two runs on a side. No correction for the number of tests is made."
     )
-    return Table("tests", "Tests", note, columns, rows, named_by=2)
+    return Table("tests", "Tests", note, head, rows, named_by=2)
 
 
 def aggregate(study: Study, metric: Metric) -> Table:
@@ -101,7 +93,7 @@ def aggregate(study: Study, metric: Metric) -> Table:
         row.append(Cell(f"{mean(means_of):.3f}", (mean(means_of),)) if scores else Cell(MISSING))
         rows.append([*row, _better_cell(study, entry, metric, among)])
     parts = ("", "low", "high")
-    columns = [
+    head = [
         *(Column("method"), Column("settings"), Column("runs")),
         *(Column(f"interquartile mean [{INTERVAL}]", parts), Column("mean")),
         Column(f"probability that LEADS is better [{INTERVAL}]", parts),
@@ -112,7 +104,7 @@ def aggregate(study: Study, metric: Metric) -> Table:
         "the stratified bootstrap over runs, if there are two or more in every setting. Methods with runs in different "
         "settings cannot be compared by their means; the probability is over settings that both have."
     )
-    return Table(f"aggregate_{metric.file_name}", f"Over all settings, {metric.title}", note, columns, rows)
+    return Table(f"aggregate_{metric.file_name}", f"Over all settings, {metric.title}", note, head, rows)
 
 
 def _better_cell(study: Study, entry: Entry, metric: Metric, among: list[Setting]) -> Cell:
