@@ -199,7 +199,8 @@ def test_a_replay_that_does_not_hold_an_epoch_is_refused(small):
 
 EVERYWHERE = [
     {"n_skill": 0}, {"n_episode": 0}, {"samples_per_step": 0}, {"replay_size": 0}, {"batch_size": -1},
-    {"learning_rate": 0.0}, {"model_learning_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0}, {"tau": 1.5},
+    {"learning_rate": 0.0}, {"model_learning_rate": -1e-3}, {"reward_scale": 0.0}, {"discount": 0.0}, {"discount": 1.0},
+    {"tau": 1.5},
     {"actor_hidden": ()}, {"critic_hidden": (8, 0)}, {"model_hidden": (-1,)}, {"temperature": 0.0},
     {"temperature_learning_rate": 0.0}, {"first_temperature": -0.1}, {"noise": "blue"}, {"model_of": "pictures"},
 ]  # fmt: skip
