@@ -15,12 +15,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from leads.errors import UserError
-from leads.report.study.from_rows import COLUMNS, CURVE_COLUMNS, KEY, Row, key, read_skills, row_of, rows
-from leads.report.study.from_runs import read_study
+from leads.report.study.read import COLUMNS, CURVE_COLUMNS, KEY, Row, key, read_skills, read_study, rows
 from leads.report.study.result import Result
 
 RESULTS = Path(__file__).parent / "results"
@@ -30,25 +28,13 @@ SHORTER = 0.9
 """A run with less than this share of the samples of another is shorter; epochs end a little later or sooner."""
 
 
-@dataclass(frozen=True)
-class Collected:
-    """What is kept of a run."""
-
-    row: Row
-    curve: list[Row]
-    skills: list[Row]
-    """One line, or none of a run that does not remember them."""
+def row_of(result: Result, commit: str) -> Row:
+    about = {"task_options": result.setting.options, "changed": result.entry.changed, "budget": result.setting.samples}
+    return result.numbers | about | {"variant": variant(result), "commit": commit}
 
 
-def collected(result: Result, commit: str) -> Collected:
-    row = row_of(result, variant(result), commit)
-    every = max(len(result.log) // POINTS, 1)
-    which = {name: row[name] for name in KEY}
-    return Collected(
-        row=row,
-        curve=[which | line for line in (*result.log[:-1:every], result.log[-1])],
-        skills=[which | {"skills": last.line()} for last in result.snapshots[-1:]],
-    )
+def thinned(log: list[Row]) -> list[Row]:
+    return [*log[: -1 : max(len(log) // POINTS, 1)], log[-1]]
 
 
 def variant(result: Result) -> str:
@@ -84,25 +70,27 @@ def main() -> None:
     parser.add_argument("--commit", default=head(), help="of the code that made the runs (default: this)")
     arguments = parser.parse_args()
     known = {key(row): int(row["samples"]) for row in rows(RESULTS / "runs.csv")}
-    new: dict[tuple[str, ...], Collected] = {}
+    new: dict[tuple[str, ...], tuple[Row, Result]] = {}
     for study in map(read_study, arguments.directories):
         for line in (*study.left_out, *(f"{result.place} is not finished" for result in study.unfinished)):
             print(line)
         for result in study.results:
             try:
-                run = collected(result, arguments.commit)
-                which, samples = key(run.row), run.row["samples"]
-                if samples < SHORTER * known.get(which, 0):
-                    raise UserError(f"the tables have it with {known[which]:,} samples")
+                row = row_of(result, arguments.commit)
+                if row["samples"] < SHORTER * known.get(key(row), 0):
+                    raise UserError(f"the tables have it with {known[key(row)]:,} samples")
             except UserError as error:
                 print(f"{result.place} is not taken: {error}")
                 continue
-            known[which], new[which] = samples, run
+            known[key(row)], new[key(row)] = row["samples"], (row, result)
+    found = [({name: row[name] for name in KEY}, result) for row, result in new.values()]
     lines = [line for line in read_skills(RESULTS) if key(line) not in new]
-    lines += [line for run in new.values() for line in run.skills]
+    lines += [which | {"skills": last.line()} for which, result in found for last in result.snapshots[-1:]]
     (RESULTS / "skills.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    write(RESULTS / "curves.csv", CURVE_COLUMNS, [line for run in new.values() for line in run.curve])
-    write(RESULTS / "runs.csv", COLUMNS, [run.row for run in new.values()])
+    write(
+        RESULTS / "curves.csv", CURVE_COLUMNS, [which | line for which, result in found for line in thinned(result.log)]
+    )
+    write(RESULTS / "runs.csv", COLUMNS, [row for row, _ in new.values()])
     print(f"{len(new)} runs taken")
 
 

@@ -1,23 +1,16 @@
 """SAC alone on a task with a known solution: Pendulum-v1, whose mean return is to rise above -200 (`make pendulum`)."""
 
-import os
-
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-
-import json
 import time
-from pathlib import Path
 
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from measured import signed, write
 
 from leads.improvement.sac import Experience, Sac, SacConfig
 from leads.nn import squashed_gaussian
-from leads.training.run import versions
 
-RESULT = Path(__file__).parent / "results" / "pendulum.json"
 STEPS = 20_000
 FIRST = 1_000
 """Steps of random actions before learning begins."""
@@ -32,8 +25,8 @@ def learn(seed: int) -> float:
     sac = Sac(SacConfig(learning_rate=1e-3, first_temperature=0.1), 3, 1, 0)
     rng, key = np.random.default_rng(seed), jax.random.key(seed)
     state = sac.init(jax.random.fold_in(key, 0))
-    kept = {"s": np.zeros((STEPS, 3)), "a": np.zeros((STEPS, 1)), "r": np.zeros(STEPS), "next_s": np.zeros((STEPS, 3))}
-    kept = {name: array.astype(np.float32) for name, array in kept.items()}
+    shapes = {"s": (STEPS, 3), "a": (STEPS, 1), "r": STEPS, "next_s": (STEPS, 3)}
+    kept = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
     none = np.zeros((sac.config.batch_size, 0), np.float32)
 
     @jax.jit
@@ -70,14 +63,8 @@ def main() -> None:
     for seed in (0, 1, 2):
         returns[str(seed)] = round(learn(seed), 1)
         print(f"seed {seed}: mean return {returns[str(seed)]} of {EPISODES} episodes after {STEPS:,} steps", flush=True)
-    result = {
-        "command": "python studies/pendulum.py",
-        "steps": STEPS,
-        "mean_return": returns,
-        "cpu_seconds": round(time.process_time() - start),
-        "versions": versions(),
-    }
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
+    found = {"steps": STEPS, "mean_return": returns, "cpu_seconds": round(time.process_time() - start)}
+    write("pendulum", signed("python studies/pendulum.py", found))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from collect import RESULTS
 
-from leads.report.study.from_rows import read_rows
+from leads.report.study.read import read_rows
 from leads.report.study.study import Study
 from leads.report.study.write import write_study
 

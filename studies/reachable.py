@@ -7,17 +7,14 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import jax
 import numpy as np
+from measured import RESULTS, signed, write
 
 from leads.rollouts.noise import coloured_noise
 from leads.tasks import make_task
 from leads.training import grid
-from leads.training.run import versions
-
-RESULT = Path(__file__).parent / "results" / "reachable.json"
 
 Play = Callable[[np.random.Generator, int, int], np.ndarray]
 """(generator, horizon, action size) -> actions of an episode in [-1, 1]."""
@@ -82,15 +79,10 @@ def main() -> None:
         print(f"{options.task}  {name:6} {percents[name]:5.1f} % of cells in {options.samples:,} samples", flush=True)
     percents["all together"] = 100 * float(np.mean(everything))
     print(f"{options.task}  all together {percents['all together']:.1f} %")
-    found = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    found[options.task] = {
-        "command": f"python studies/reachable.py --task {options.task} --samples {options.samples}",
-        "seed": 0,
-        "percent": percents,
-        "cpu_seconds": round(time.process_time() - start),
-        "versions": versions(),
-    }
-    RESULT.write_text(json.dumps(found, indent=2) + "\n")
+    found = {"seed": 0, "percent": percents, "cpu_seconds": round(time.process_time() - start)}
+    command = f"python studies/reachable.py --task {options.task} --samples {options.samples}"
+    of_tasks = json.loads((RESULTS / "reachable.json").read_text())
+    write("reachable", of_tasks | {options.task: signed(command, found)})
 
 
 if __name__ == "__main__":

@@ -1,34 +1,22 @@
 """Simulator steps per CPU second beside the packaged environments', in one run (`make bench`)."""
 
-import os
-
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-
-import json
-import statistics
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import jax
 import numpy as np
+from measured import Program, seconds, write_numbers
 
 from leads.methods.leads import Leads
 from leads.methods.leads_config import LeadsConfig
 from leads.rollouts import on_host
 from leads.tasks import make_task
-from leads.training.run import versions
 
 ENVIRONMENTS = 8
 """Stepped together, ours one after the other and the packaged ones in a SyncVectorEnv."""
 STEPS = 50
-ROUNDS = 5
-"""Rounds in which all are timed in turn; the median counts."""
 PACKAGED = {"fetch-reach": "FetchReach-v4", "fetch-slide": "FetchSlide-v4", "hand": "HandReach-v3"}
-
-Program = Callable[[], object]
 
 
 def ours(name: str) -> Program:
@@ -75,21 +63,8 @@ def _actions(size: int) -> np.ndarray:
     return np.random.default_rng(0).uniform(-1, 1, (STEPS, ENVIRONMENTS, size)).astype(np.float32)
 
 
-def seconds(programs: dict[str, Program], clock: Callable[[], float]) -> dict[str, float]:
-    """Median seconds of each program by `clock`, all timed in turn in each round."""
-    times: dict[str, list[float]] = {name: [] for name in programs}
-    for program in programs.values():
-        program()
-    for _ in range(ROUNDS):
-        for name, program in programs.items():
-            begin = clock()
-            program()
-            times[name].append(clock() - begin)
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
 def rates(name: str, packaged: Program) -> dict[str, float]:
-    taken = seconds({"ours": ours(name), "packaged": packaged}, time.process_time)
+    taken = seconds({"ours": ours(name), "packaged": packaged})
     steps = ENVIRONMENTS * STEPS
     return {
         f"{name} steps_per_second": steps / taken["ours"],
@@ -120,12 +95,7 @@ def main() -> None:
     results |= rates("finger", by_dm_control())
     for name in ("fetch-slide", "hand", "finger", "half-cheetah"):
         results |= threads(name)
-    for name, value in results.items():
-        print(f"  {name:40} {value:,.2f}", flush=True)
-    path = Path(__file__).parent / "results" / "simulators.json"
-    rounded = {name: round(value, 2) for name, value in results.items()}
-    path.write_text(json.dumps({"command": "make bench", **rounded, "versions": versions()}, indent=2) + "\n")
-    print(f"written {path}")
+    write_numbers("simulators", results, 2)
 
 
 if __name__ == "__main__":

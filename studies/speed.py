@@ -1,49 +1,30 @@
 """How fast it is, on one core, in CPU time, as ratios measured side by side in one run (`make bench`)."""
 
 import os
-
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-
-import json
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+from measured import seconds, write_numbers
 
 from leads.config.fields import build
 from leads.methods.leads import Leads
 from leads.methods.leads_config import LeadsConfig
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
-from leads.training.run import Run, versions
+from leads.training.run import Run
 
 TASK = make_task("maze-hard")
 CONFIG = LeadsConfig()
 STEPS = 64
 """Gradient steps or passes timed at once."""
-ROUNDS = 7
-"""Rounds in which everything is timed in turn; the median counts."""
-
-
-def cpu_seconds(programs: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Median CPU seconds of each program, all timed in turn in each of several rounds."""
-    for program in programs.values():
-        jax.block_until_ready(program())
-    times: dict[str, list[float]] = {name: [] for name in programs}
-    for _ in range(ROUNDS):
-        for name, program in programs.items():
-            begin = time.process_time()
-            jax.block_until_ready(program())
-            times[name].append(time.process_time() - begin)
-    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def matrix_products() -> list[tuple[int, int, int]]:
@@ -53,13 +34,9 @@ def matrix_products() -> list[tuple[int, int, int]]:
     pairs = (rows, measure.measure_embedding, rows)
 
     def layers(n: int, sizes: tuple[int, ...], backward: bool) -> list[tuple[int, int, int]]:
-        products = []
-        for depth, (i, o) in enumerate(pairwise(sizes)):
-            products.append((n, i, o))
-            if backward:
-                products.append((i, n, o))
-                products += [(n, o, i)] if depth > 0 else []
-        return products
+        forward = [(n, i, o) for i, o in pairwise(sizes)]
+        weights, inputs = [(i, n, o) for _, i, o in forward], [(n, o, i) for _, i, o in forward[1:]]
+        return forward + weights + inputs if backward else forward
 
     phi = (state + action + CONFIG.skill_size, *measure.measure_hidden, measure.measure_embedding)
     psi = (state, *measure.measure_hidden, measure.measure_embedding)
@@ -76,11 +53,8 @@ def measure_against_products() -> dict[str, float]:
     act = jax.tree_util.Partial(method.act, state)
     episodes = rollout(TASK, act, CONFIG.n_skill, CONFIG.n_episode, "pink", jax.random.key(1))
     keys = jax.random.split(jax.random.key(2), STEPS)
-    products = matrix_products()
-    operands = [
-        (jax.random.normal(jax.random.key(i), (m, k)), jax.random.normal(jax.random.key(-i), (k, n)))
-        for i, (m, k, n) in enumerate(products)
-    ]
+    products, random = matrix_products(), lambda seed, *shape: jax.random.normal(jax.random.key(seed), shape)
+    operands = [(random(i, m, k), random(-i, k, n)) for i, (m, k, n) in enumerate(products)]
 
     @jax.jit
     def fit(state, episodes):
@@ -95,13 +69,13 @@ def measure_against_products() -> dict[str, float]:
 
         return jax.lax.scan(once, jnp.float32(0), length=STEPS)
 
-    seconds = cpu_seconds({"fit": lambda: fit(state, episodes), "multiply": lambda: multiply(operands)})
+    taken = seconds({"fit": lambda: fit(state, episodes), "multiply": lambda: multiply(operands)})
     flops = 2 * sum(m * k * n for m, k, n in products)
     return {
-        "measure_step_ms": 1e3 * seconds["fit"] / STEPS,
-        "products_of_same_shapes_ms": 1e3 * seconds["multiply"] / STEPS,
-        "share_of_peak": seconds["multiply"] / seconds["fit"],
-        "products_gflops": flops * STEPS / seconds["multiply"] / 1e9,
+        "measure_step_ms": 1e3 * taken["fit"] / STEPS,
+        "products_of_same_shapes_ms": 1e3 * taken["multiply"] / STEPS,
+        "share_of_peak": taken["multiply"] / taken["fit"],
+        "products_gflops": flops * STEPS / taken["multiply"] / 1e9,
     }
 
 
@@ -114,9 +88,9 @@ def maze_steps() -> dict[str, float]:
     ends = lambda act, key: rollout(stop, act, 6, n_episode, "white", key).states[:, :, -1]
     bare = jax.jit(lambda key: ends(lambda s, z, noise: jnp.tanh(noise), key))
     acting = jax.jit(lambda state, key: ends(jax.tree_util.Partial(method.act, state), key))
-    seconds = cpu_seconds({"bare": lambda: bare(jax.random.key(0)), "acting": lambda: acting(state, jax.random.key(0))})
-    steps = 6 * n_episode * stop.horizon
-    return {"maze_steps_per_second": steps / seconds["bare"], "with_policy_per_second": steps / seconds["acting"]}
+    key, steps = jax.random.key(0), 6 * n_episode * stop.horizon
+    taken = seconds({"bare": lambda: bare(key), "acting": lambda: acting(state, key)})
+    return {"maze_steps_per_second": steps / taken["bare"], "with_policy_per_second": steps / taken["acting"]}
 
 
 def to_90_percent() -> dict[str, float]:
@@ -125,11 +99,8 @@ def to_90_percent() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as scratch:
         for name, samples in (("warm-up", "1"), ("run", "60000")):
             out, before = Path(scratch) / name, resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(
-                [sys.executable, "-m", "leads", "train", *options, "--samples", samples, "--out", str(out)],
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
+            train = [sys.executable, "-m", "leads", "train", *options, "--samples", samples, "--out", str(out)]
+            subprocess.run(train, check=True, stdout=subprocess.DEVNULL)
         run = Run.open(Path(scratch) / "run")
         metrics, timing = run.metrics(), run.read_lines("timing.jsonl")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -170,15 +141,8 @@ def main() -> None:
     results = {}
     for part in (measure_against_products, maze_steps, late_against_early, to_90_percent):
         print(f"{part.__name__}: {part.__doc__}", flush=True)
-        numbers = part()
-        for name, value in numbers.items():
-            print(f"  {name:28} {value:,.3f}", flush=True)
-        results |= numbers
-    path = Path(__file__).parent / "results" / "speed.json"
-    path.parent.mkdir(exist_ok=True)
-    rounded = {name: round(value, 3) for name, value in results.items()}
-    path.write_text(json.dumps({"command": "make bench", **rounded, "versions": versions()}, indent=2) + "\n")
-    print(f"written {path}")
+        results |= part()
+    write_numbers("speed", results, 3)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,12 @@ from collect import RESULTS
 
 from leads.config.fields import defaults
 from leads.methods import METHODS
-from leads.report.study import columns
-from leads.report.study.columns import CPU, MEMORY, METHOD, RATE, SEEDS, TASK, Shown, against, means, with_runs
-from leads.report.study.entry import SHIPPED, Entry, as_typed
-from leads.report.study.first import against_the_best
-from leads.report.study.from_rows import NUMBERS, read_rows, rows
-from leads.report.study.paper_table import table_1
-from leads.report.study.setting import PAPER, Setting
-from leads.report.study.side_by_side import deviations, in_short
+from leads.report.study.first import against_best, against_the_best, table_1
+from leads.report.study.read import NUMBERS, read_rows, rows
+from leads.report.study.result import PAPER, SHIPPED, Entry, Setting, spelt_out
 from leads.report.study.study import Study
-from leads.report.study.tables import Cell, Column, Table, compared, mean_std, word
+from leads.report.study.study_tables import CPU, MEMORY, RATE, SEEDS, deviations, in_short, means, places, tested
+from leads.report.study.tables import AGAINST, METHOD, TASK, Cell, Column, Table, compared, listed, mean_std, word
 from leads.training.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
@@ -61,47 +57,43 @@ def _on(study: Study, samples: dict[str, int], entries: Iterable[Entry]) -> Stud
     return chosen.only(entries=[entry for entry in chosen.entries if chosen.covered(entry)])
 
 
-def listed(study: Study, *shown: Shown, rows: Iterable[tuple[Setting, Entry]] | None = None) -> Table:
-    """Without numbers of runs in cells: there is a column of them where they differ."""
-    return columns.listed(study, shown, rows).uncounted()
-
-
-def numbers(study: Study, *more: Shown) -> Table:
+def numbers(study: Study, *more: Column) -> Table:
     """Every metric of every entry in every setting."""
-    return listed(study, TASK, METHOD, *means(TABLED), *more, SEEDS)
+    return listed([TASK, METHOD, *map(means, TABLED), *more, SEEDS], places(study)).uncounted()
 
 
 def tests(study: Study) -> Table:
     """Welch's tests of LEADS against each baseline and control."""
-    whom = replace(METHOD, title=f"{SHIPPED.title} against")
-    others = [(setting, entry) for setting, entry in with_runs(study) if entry != SHIPPED]
-    return listed(study, TASK, whom, *against(SHIPPED, MEASURED), rows=others)
+    whom = replace(AGAINST, title=f"{SHIPPED.title} against")
+    pairs = [(study, setting, SHIPPED, entry) for _, setting, entry in places(study) if entry != SHIPPED]
+    return listed([TASK, whom, *map(tested, MEASURED)], pairs).uncounted()
 
 
 def best(study: Study) -> Table:
     """Who is first under either noise."""
-    tables = {noise: against_the_best(same_noise(study, noise)) for noise in ("white", "pink")}
-    body = [[word(noise), *row] for noise, table in tables.items() for row in table.rows]
-    return _table(("noise", *(column.title for column in tables["pink"].columns)), body)
+    under = {noise: same_noise(study, noise) for noise in ("white", "pink")}
+    found = [(of, setting, noise) for noise, of in under.items() for setting in of.settings]
+    return listed([Column("noise", lambda *row: word(row[-1])), TASK, *map(against_best, TABLED)], found)
 
 
-def variants(study: Study, first: Shown, task: str, samples: int, entries: Iterable[Entry]) -> Table:
+def variants(study: Study, first: Column, task: str, samples: int, entries: Iterable[Entry]) -> Table:
     """Entries on a task, also with other options of the task, read off at a number of samples."""
     then = study.at(samples)
     settings = sorted((s for s in then.settings if s.task == task), key=lambda setting: not setting.published)
-    found = [(setting, entry) for entry in entries for setting in settings if then.of(setting, entry)]
-    return listed(then, first, Shown("what is changed", _changed), *means(MEASURED), SEEDS, rows=found)
+    found = [(then, setting, entry) for entry in entries for setting in settings if then.of(setting, entry)]
+    return listed([first, Column("what is changed", _changed), *map(means, MEASURED), SEEDS], found).uncounted()
 
 
 def of_ours(study: Study, task: str, samples: int) -> Table:
     """All variants of LEADS."""
-    first = Shown("variant", lambda *place: word(_variant(*place) or "default"))
-    return variants(study, first, task, samples, (entry for entry in study.entries if entry.is_ours))
+    first = Column("variant", lambda *place: word(_variant(*place) or "default"))
+    ours = [entry for entry in study.entries if entry.method == SHIPPED.method]
+    return variants(study, first, task, samples, ours)
 
 
 def below(study: Study) -> Table:
     """What is changed where baselines are below the paper's, beside the default."""
-    first = Shown("method", lambda study, setting, entry: word(Entry(entry.method).title))
+    first = Column("method", lambda study, setting, entry: word(Entry(entry.method).title))
     entries = [Entry("lsd"), Entry("csd"), Entry("csd", '{"first_temperature": 0.3}')]
     return variants(study, first, "maze-hard", SAME_NOISE, entries)
 
@@ -112,9 +104,11 @@ def _variant(study: Study, setting: Setting, entry: Entry) -> str:
 
 def _changed(study: Study, setting: Setting, entry: Entry) -> Cell:
     """Options that are not as shipped, as they are typed."""
-    of_task = {} if setting.published else json.loads(setting.options)
-    typed = "every published value" if _variant(study, setting, entry) == "paper" else as_typed(of_task | entry.options)
-    return word(f"`{typed}`" if typed.startswith("--") else typed or "as shipped")
+    if _variant(study, setting, entry) == "paper":
+        return word("every published value")
+    changed = entry.options if setting.published else json.loads(setting.options) | entry.options
+    typed = [f"--{option}" for option in spelt_out({name.replace("_", "-"): of for name, of in changed.items()})]
+    return word(f"`{' '.join(typed)}`" if typed else "as shipped")
 
 
 def noisy(study: Study) -> Table:
@@ -125,21 +119,22 @@ def noisy(study: Study) -> Table:
         for metric in OF_SKILLS if ours else ():
             values = [float(row[metric.name]) for row in ours], study.values(setting, control, metric)
             cells = [*(mean_std(side, metric.digits) for side in values), compared(*values), str(len(ours))]
-            body.append([word(text) for text in (setting.title, noise, metric.label, *cells)])
-    return _table(("task", "noise", "metric", SHIPPED.title, "control", f"{SHIPPED.title} is", "seeds"), body)
+            body.append((setting.title, noise, metric.label, *cells))
+    titles = ("task", "noise", "metric", SHIPPED.title, "control", f"{SHIPPED.title} is", "seeds")
+    return _texts(titles, body)
 
 
 def every_run(study: Study) -> Table:
     """The rows of LEADS and the pink control as they are."""
-    names = ("task", "method", "seed", *NUMBERS)
     shown = ((SHIPPED.method, ""), (PINK.method, ""))
     found = [row for row in rows(RESULTS / "runs.csv") if (row["method"], row["variant"]) in shown]
     found.sort(key=lambda row: (list(TITLES).index(row["task"]), row["method"], int(row["seed"])))
-    return _table(names, [[word(row[name] or "-") for name in names] for row in found])
+    names = ("task", "method", "seed", *NUMBERS)
+    return _texts(names, [[row[name] or "-" for name in names] for row in found])
 
 
-def _table(titles: Iterable[str], body: list[list[Cell]]) -> Table:
-    return Table("", "", "", [Column(title) for title in titles], body)
+def _texts(titles: Iterable[str], body: Iterable[Iterable[str]]) -> Table:
+    return Table([Column(title, word) for title in titles], [list(map(word, row)) for row in body])
 
 
 TABLES: dict[str, Callable[[Study], Table]] = {
@@ -162,7 +157,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "below": below,
     "ablation": lambda study: of_ours(study, "maze-hard", ABLATION),
     "slide": lambda study: of_ours(study, "fetch-slide", SLIDE),
-    "cost": lambda study: listed(whole(study), TASK, METHOD, CPU, MEMORY),
+    "cost": lambda study: listed([TASK, METHOD, CPU, MEMORY], places(whole(study))).uncounted(),
     "runs": every_run,
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leads.cli.parser import make_parser
-from leads.report.study.from_rows import read_rows
+from leads.report.study.read import read_rows
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from leads.errors import UserError
-from leads.report.study.entry import Entry
-from leads.report.study.from_rows import read_rows
-from leads.report.study.from_runs import read_study
+from leads.report.study.read import read_rows, read_study
+from leads.report.study.result import Entry
 
 
 def table(path: Path) -> list[dict[str, str]]:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from leads.report.study.entry import Entry
 from leads.report.study.exhibits import exhibits
-from leads.report.study.from_rows import NUMBERS
-from leads.report.study.setting import PAPER
+from leads.report.study.read import NUMBERS
+from leads.report.study.result import PAPER, Entry
 from leads.report.study.study import Study
 from leads.report.study.study_tables import study_tables
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leads.report.study.from_rows import read_rows
+from leads.report.study.read import read_rows
 
 STUDIES = Path(__file__).parents[2] / "studies"
 

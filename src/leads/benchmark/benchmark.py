@@ -5,26 +5,36 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
-from leads.benchmark.costs import Costs
-from leads.benchmark.engine import Engine
 from leads.benchmark.job import Job
-from leads.benchmark.on_cores import OnCores, cores
+from leads.benchmark.on_cores import OnCores
 from leads.benchmark.on_ray import OnRay
-from leads.benchmark.standing import Standing, check, standing
+from leads.benchmark.standing import Costs, Standing, check, standing
 from leads.benchmark.suites import load
 from leads.compilation import use_one_core
+from leads.config.fields import Positive, checked
 from leads.errors import UserError
 from leads.training.run import Run
 
 Report = Callable[[list[Standing], Costs], None]
 """Called about twice a second with the standing of all jobs."""
-
 TRIES = 3
 """Attempts without progress after which a run is given up."""
 LOOK_EVERY = 0.5
 """Seconds between two looks at the runs."""
+
+
+class Engine(Protocol):
+    """A place where jobs are done, each in a process of its own on one core, so that their run directories fill.
+
+    `ended` waits at most so long for jobs to end and returns those that did, each with the reason if it failed.
+    """
+
+    def has_room(self) -> bool: ...
+    def begin(self, job: Job) -> None: ...
+    def ended(self, seconds: float) -> list[tuple[Job, str]]: ...
+    def close(self) -> None: ...
 
 
 def benchmark(
@@ -44,9 +54,8 @@ def benchmark(
     for name, value, of in (("processes", processes, "local"), ("address", address, "ray")):
         if value is not None and engine != of:
             raise UserError(f"{name}: is an option of the engine {of}, not of {engine}")
-    for name, value in (("processes", processes), ("checkpoint_every", checkpoint_every)):
-        if value is not None and value < 1:
-            raise UserError(f"{name}: {value} is not allowed; give a number above 0")
+    checked("processes", Positive[int] | None, processes)
+    checked("checkpoint_every", Positive[int], checkpoint_every)
     use_one_core()
     jobs, out = load(suite), Path(out).absolute()
     check(jobs, out)
@@ -55,12 +64,9 @@ def benchmark(
     except OSError as error:
         raise UserError(f"out: {out} cannot be written ({error.strerror})") from error
     with Run(out).lock():
-        if engine == "local":
-            place = OnCores(out, processes or cores(), checkpoint_every)
-        else:
-            place = OnRay(out, address, checkpoint_every)
-        with closing(place):
-            return _do(jobs, out, place, report)
+        on = OnCores(out, processes, checkpoint_every) if engine == "local" else OnRay(out, address, checkpoint_every)
+        with closing(on):
+            return _do(jobs, out, on, report)
 
 
 def _do(jobs: list[Job], out: Path, engine: Engine, report: Report) -> list[Standing]:

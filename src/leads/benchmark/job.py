@@ -1,12 +1,19 @@
-"""One run of a suite, and where it is below the benchmark's directory."""
+"""One run of a suite: what it is, where it is below the benchmark's directory, and how a worker does it."""
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from leads.config.fields import plain
+from leads.errors import UserError
+from leads.training.run import Run
 from leads.training.run_config import RunConfig
+from leads.training.train import Report, resume, train
+
+PATIENCE = 60
+"""Seconds to wait for a run that another process holds."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,6 @@ class Job:
         return what | {"metrics": [metric.source for metric in c.metrics]} | c.task_options | plain(c.method_config)
 
     def directory(self, out: Path) -> Path:
-        """Of its run."""
         return out / self.name
 
     def log(self, out: Path) -> Path:
@@ -53,6 +59,20 @@ def log_of(run: Path) -> Path:
 def add_to_log(run: Path, text: str) -> None:
     """If it can be written."""
     with suppress(OSError):
-        log_of(run).parent.mkdir(parents=True, exist_ok=True)
+        run.parent.mkdir(parents=True, exist_ok=True)
         with open(log_of(run), "a") as file:
             file.write(text + "\n")
+
+
+def work(arguments: dict[str, Any], run: Path, checkpoint_every: int, report: Report = lambda metrics: None) -> None:
+    """Begins the run of a job, given as its `arguments`, or continues it."""
+    if not (run / "config.json").exists():
+        train(out=run, checkpoint_every=checkpoint_every, report=report, **arguments)
+        return
+    for _ in range(PATIENCE):  # a process of a benchmark that was killed may hold its run for a moment longer
+        try:
+            with Run(run).lock():
+                break
+        except UserError:
+            time.sleep(1)
+    resume(run, arguments["samples"], checkpoint_every, report=report)

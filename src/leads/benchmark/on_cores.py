@@ -5,24 +5,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from leads.benchmark.job import Job
-from leads.benchmark.work import work
+from leads.benchmark.job import Job, log_of, work
 from leads.errors import UserError, in_a_line
 
 
 class OnCores:
     """Runs on this machine."""
 
-    def __init__(self, out: Path, processes: int, checkpoint_every: int):
-        self.out, self.processes, self.checkpoint_every = out, processes, checkpoint_every
+    def __init__(self, out: Path, processes: int | None, checkpoint_every: int):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.out, self.processes, self.checkpoint_every = out, processes or cores, checkpoint_every
         self.running: dict[Any, tuple[Job, BaseProcess, Connection]] = {}
         """By the sentinel of the process; the connection brings the reason of a failure."""
 
@@ -30,14 +28,17 @@ class OnCores:
         return len(self.running) < self.processes
 
     def begin(self, job: Job) -> None:
-        log, spawn = job.log(self.out), multiprocessing.get_context("spawn")
-        log.parent.mkdir(parents=True, exist_ok=True)
+        run, spawn = job.directory(self.out), multiprocessing.get_context("spawn")
+        run.parent.mkdir(parents=True, exist_ok=True)
         reason, to_tell = spawn.Pipe(duplex=False)
-        arguments = job.arguments, job.directory(self.out), self.checkpoint_every, log, to_tell
-        process = spawn.Process(target=_child, args=arguments, daemon=True)
-        with _without_interrupts():
+        process = spawn.Process(target=_child, args=(job.arguments, run, self.checkpoint_every, to_tell), daemon=True)
+        resource_tracker.ensure_running()  # the first process starts it otherwise, and it unblocks interrupts
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for the benchmark alone
+        try:
             process.start()
             self.running[process.sentinel] = job, process, reason
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         to_tell.close()
 
     def ended(self, seconds: float) -> list[tuple[Job, str]]:
@@ -59,22 +60,6 @@ class OnCores:
             process.join()
 
 
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """What is started here ignores Ctrl-C: the benchmark handles it and stops its runs."""
-    resource_tracker.ensure_running()  # the first process starts it otherwise, and it unblocks interrupts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _reason(exit_code: int, reason: Connection) -> str:
     if exit_code < 0:
         return f"its process was ended by signal {-exit_code}, {signal.strsignal(-exit_code)}"
@@ -84,14 +69,14 @@ def _reason(exit_code: int, reason: Connection) -> str:
         return f"its process ended with exit code {exit_code}" if exit_code else ""
 
 
-def _child(arguments: dict[str, Any], directory: Path, checkpoint_every: int, log: Path, reason: Connection) -> None:
+def _child(arguments: dict[str, Any], run: Path, checkpoint_every: int, reason: Connection) -> None:
     """A run in a process of its own: its output goes to the log, the reason of a failure to the benchmark."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        with open(log, "a") as file:
+        with open(log_of(run), "a") as file:
             os.dup2(file.fileno(), sys.stdout.fileno())
             os.dup2(file.fileno(), sys.stderr.fileno())
-        work(arguments, directory, checkpoint_every)
+        work(arguments, run, checkpoint_every)
     except Exception as error:
         reason.send(in_a_line(error))
         if isinstance(error, UserError):
@@ -100,7 +85,5 @@ def _child(arguments: dict[str, Any], directory: Path, checkpoint_every: int, lo
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+    multiprocessing.parent_process().join()  # type: ignore[union-attr]
     os._exit(1)

@@ -14,8 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from leads.benchmark.job import Job, add_to_log
-from leads.benchmark.work import work
+from leads.benchmark.job import Job, add_to_log, work
 from leads.errors import UserError, in_a_line
 from leads.training import checkpoint
 from leads.training.run import LOGS, Run
@@ -33,11 +32,11 @@ class OnRay:
         try:
             import ray
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-        except ImportError as error:
-            raise UserError("engine: ray is not installed; install leads[ray]") from error
-        try:
+
             _try(address)
             ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+        except ImportError as error:
+            raise UserError("engine: ray is not installed; install leads[ray]") from error
         except (OSError, ValueError, RuntimeError) as error:
             what = "engine: Ray cannot be started" if address is None else f"address: {address} cannot be used"
             raise UserError(f"{what} ({in_a_line(error)})") from error
@@ -82,7 +81,7 @@ class OnRay:
 
 def _try(address: str | None) -> None:
     """Fails at once where Ray would fail after minutes."""
-    if address is None or address in ("auto", "local"):
+    if address in (None, "auto", "local"):
         return
     host, _, port = address.rpartition(":")
     if "://" in address or not port.isdigit():

@@ -1,4 +1,4 @@
-"""The command line: one file per command; the only place that parses or exits."""
+"""The command line: one function per command; the only place that parses or exits."""
 
 import os
 import sys
@@ -15,9 +15,9 @@ def main(argv: list[str] | None = None) -> None:
     try:
         if os.getcwd() not in sys.path:  # last, so that a user's files hide no library
             sys.path.append(os.getcwd())
-        arguments = make_parser(argv).parse_args(argv)
+        options = vars(make_parser(argv).parse_args(argv))
         keep_compiled_programs()
-        arguments.command(arguments)
+        options.pop("command")(**options)
     except (UserError, OSError) as error:
         print(f"leads: {error}", file=sys.stderr)
         sys.exit(2)

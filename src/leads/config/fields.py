@@ -50,7 +50,7 @@ class Config:
     """Values are checked when it is made; what fields have to do with each other is checked by `check`."""
 
     def __post_init__(self):
-        for name, kind in _kinds(type(self)).items():
+        for name, kind in get_type_hints(type(self), include_extras=True).items():
             object.__setattr__(self, name, checked(name, kind, getattr(self, name)))
         self.check()
 
@@ -97,13 +97,14 @@ class Field:
 
 def fields(cls: type, given: Mapping[str, Any] | None = None) -> dict[str, Field]:
     """All fields by name, with those of the parts that `given` chooses."""
-    found = {}
+    kinds, found = get_type_hints(cls, include_extras=True), {}
     for field in dataclasses.fields(cls):
-        kind, default, registry = _kinds(cls)[field.name], field.default, field.metadata.get("registry")
-        if registry is not None:
-            kind, default = str, field.metadata["default"]
-        found[field.name] = Field(kind, default, docs(cls).get(field.name, ""), registry)
-        if registry is not None:
+        doc, registry = docs(cls).get(field.name, ""), field.metadata.get("registry")
+        if registry is None:
+            found[field.name] = Field(kinds[field.name], field.default, doc)
+        else:
+            default = field.metadata["default"]
+            found[field.name] = Field(str, default, doc, registry)
             found |= fields(registry.find((given or {}).get(field.name, default)).Config, given)
     return found
 
@@ -114,10 +115,10 @@ def build(cls: type[T], given: Mapping[str, Any]) -> T:
     for name in given:
         if name not in known:
             raise UserError(f"{name}: unknown field; allowed are {', '.join(known)}")
-    for name in (field.name for field in dataclasses.fields(cls)):  # type: ignore[arg-type]
-        registry = known[name].registry
-        if registry is not None:
-            values[name] = _chosen(registry, given.get(name, known[name].default), given)
+    for name in [field.name for field in dataclasses.fields(cls)]:  # type: ignore[arg-type]
+        field = known[name]
+        if field.registry is not None:
+            values[name] = _chosen(field.registry, given.get(name, field.default), given)
         elif name in given:
             values[name] = given[name]
     return cls(**values)
@@ -164,7 +165,7 @@ def checked(name: str, kind: Any, value: Any) -> Any:
     bare, limits, optional = _apart(kind)
     if optional and isinstance(value, str | None) and value in (None, "none"):
         return None
-    value = _unboxed(value)
+    value = value.item() if isinstance(value, np.generic) else value
     try:
         fitted = _fitted(bare, value)
     except ValueError as error:
@@ -179,7 +180,8 @@ def _fitted(kind: Any, value: Any) -> Any:
     """The value as `kind` has it; a ValueError if it is of another."""
     origin = get_origin(kind) or kind
     if origin is tuple and isinstance(value, (tuple, list, np.ndarray)):
-        return tuple(_fitted(_apart(get_args(kind)[0])[0], _unboxed(part)) for part in value)
+        of, *_ = _apart(get_args(kind)[0])
+        return tuple(_fitted(of, part.item() if isinstance(part, np.generic) else part) for part in value)
     if origin is Literal:
         fits = value in get_args(kind)
     elif kind is float:
@@ -191,10 +193,6 @@ def _fitted(kind: Any, value: Any) -> Any:
     if not fits:
         raise ValueError
     return float(value) if kind is float else value
-
-
-def _unboxed(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def described(kind: Any) -> str:
@@ -210,11 +208,6 @@ def described(kind: Any) -> str:
     return f"{words}, or none" if optional else words
 
 
-@cache
-def _kinds(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
-
-
 def _apart(kind: Any) -> tuple[Any, list[Limit], bool]:
     """Of `Annotated[X, *limits] | None`: X, the limits, and whether none is allowed."""
     options = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else [kind]
@@ -228,13 +221,10 @@ def docs(cls: type) -> dict[str, str]:
     """The string literal under each field of a dataclass, its own and those that it inherits."""
     found = {}
     for ancestor in reversed(cls.__mro__[:-1]):
-        try:
-            source = inspect.getsource(ancestor)
-        except (OSError, TypeError):  # a class that was typed into an interpreter
-            continue
-        body = ast.parse(inspect.cleandoc(source)).body[0].body  # type: ignore[attr-defined]
-        for field, below in pairwise(body):
-            text = below.value if isinstance(below, ast.Expr) else None
-            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Constant):
-                found[field.target.id] = inspect.cleandoc(text.value)  # type: ignore[union-attr]
+        with suppress(OSError, TypeError):  # of a class that was typed into an interpreter
+            source = inspect.cleandoc(inspect.getsource(ancestor))
+            for field, below in pairwise(ast.parse(source).body[0].body):  # type: ignore[attr-defined]
+                text = below.value if isinstance(below, ast.Expr) else None
+                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Constant):
+                    found[field.target.id] = inspect.cleandoc(text.value)  # type: ignore[union-attr]
     return found

@@ -1,5 +1,6 @@
 """LEADS: learning diverse skills through successor state measures (Algorithm 1 of the paper)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -165,11 +166,11 @@ class Leads:
         """The archive."""
         return state.archive.states
 
-    def marginal(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray) -> Float[Array, "n state"]:
-        """The archive whole, or draws from the episodes of all skills alike."""
+    def marginal(self, state: LeadsState, collect: Callable[[], Episodes], key: PRNGKeyArray):
+        """The archive whole, or draws from fresh episodes of all skills alike."""
         if self.config.marginal == "archive":
             return state.archive.states
-        skill = jnp.arange(MARGINAL_DRAWS) % self.config.n_skill
+        episodes, skill = collect(), jnp.arange(MARGINAL_DRAWS) % self.config.n_skill
         episode, time = draw_steps(episodes, skill, key)
         return episodes.states[skill, episode, time + 1]
 

@@ -1,5 +1,6 @@
 """What a method is: pure functions from states and episodes to states. And what only some methods can do."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -71,8 +72,8 @@ class LearnsMeasure(Protocol):
         """States spread over all that was visited, at which the measure is known."""
         ...
 
-    def marginal(self, state: Any, episodes: Episodes, key: PRNGKeyArray) -> Float[Array, "n state"]:
-        """Draws of p(s), which the measure is relative to, given freshly collected episodes."""
+    def marginal(self, state: Any, collect: Callable[[], Episodes], key: PRNGKeyArray) -> Float[Array, "n state"]:
+        """Draws of p(s), which the measure is relative to; `collect` gives freshly collected episodes, if needed."""
         ...
 
     def future_weights(self, horizon: int) -> Float[np.ndarray, " time"]:

@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
@@ -17,6 +18,8 @@ from leads.errors import UserError
 from leads.tasks.task import Task
 
 DPI = 150
+HEAD, BAND, GAP, BAR = 0.4, 0.27, 0.14, 0.75
+"""Inches above all panels for the title, above each for its name, around each, and to the right for a colour bar."""
 INK, FAINT = "#20242c", "#7d8491"
 """Text and walls; and text that should stay in the background."""
 COLOURS = (
@@ -65,10 +68,18 @@ def place(figure: Figure, x: float, y: float, width: float, height: float) -> Ax
     return figure.add_axes((x / total_width, bottom / total_height, width / total_width, height / total_height))
 
 
+def place_grid(
+    figure: Figure, n: int, columns: int, side: float, corner: tuple[float, float], step: tuple[float, float]
+) -> list[Axes]:
+    """n square panels row by row: the first one's corner, and the steps to the next column and row."""
+    cells = (divmod(i, columns) for i in range(n))
+    return [place(figure, corner[0] + c * step[0], corner[1] + r * step[1], side, side) for r, c in cells]
+
+
 def title(figure: Figure, text: str, math: bool = False) -> None:
     """One centred line at the top; dollars are plain text unless `math`, as names may contain them."""
-    look = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
-    figure.text(0.5, 1 - 0.22 / figure.get_figheight(), text, parse_math=math, **look)
+    y = 1 - 0.22 / figure.get_figheight()
+    figure.text(0.5, y, text, ha="center", va="center", fontsize=11, color=INK, parse_math=math)
 
 
 def rows_and_columns(panels: int, aspect: float) -> tuple[int, int]:
@@ -88,18 +99,24 @@ def draw_maze(axes: Axes, task: Task, width: float = 3.0) -> None:
 
 
 def mark_start(axes: Axes, xy: np.ndarray, size: float = 7.0) -> None:
-    edge = {"markeredgecolor": "black", "markeredgewidth": 1.2}
-    axes.plot(*xy, "o", markersize=size, color="white", clip_on=False, zorder=7, **edge)
+    axes.plot(*xy, "o", markersize=size, color="white", mec="black", mew=1.2, clip_on=False, zorder=7)
 
 
 def mark_target(axes: Axes, xy: np.ndarray, colour: str, size: float = 13.0) -> None:
-    edge = {"markeredgecolor": "black", "markeredgewidth": 0.8}
-    axes.plot(*xy, "*", markersize=size, color=colour, clip_on=False, zorder=8, **edge)
+    axes.plot(*xy, "*", markersize=size, color=colour, mec="black", mew=0.8, clip_on=False, zorder=8)
 
 
 def name_skill(axes: Axes, skill: int, colour: str) -> None:
     """Names a panel's skill, in the skill's colour."""
     axes.set_title(f"skill {skill}", color=colour, fontsize=9, fontweight="bold", pad=4.5)
+
+
+def draw_colour_bar(figure: Figure, shades: ScalarMappable, top: float, height: float, room: float = BAR) -> Axes:
+    """Draws a colour bar into the room to the right of the panels."""
+    axes = place(figure, figure.get_figwidth() - room + GAP, top, 0.13, height)
+    figure.colorbar(shades, cax=axes).outline.set_linewidth(0.6)
+    axes.tick_params(labelsize=8, length=2, color=INK, labelcolor=INK)
+    return axes
 
 
 def short(number: float) -> str:

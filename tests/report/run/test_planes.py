@@ -41,4 +41,4 @@ def test_projection_keeps_what_varies_together_whatever_its_scale(size):
 def test_states_that_never_move_are_drawn_too(open_agent, episodes):
     still = dataclasses.replace(episodes, states=jnp.zeros_like(episodes.states) + 0.5)
     plane = planes.component_plane(planes.principal_components(still), still.states)
-    figures.skills_figure(open_agent, still, None, plane).canvas.draw()
+    figures.skills_figure(open_agent, still, plane).canvas.draw()

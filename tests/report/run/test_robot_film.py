@@ -17,7 +17,7 @@ from PIL import Image
 import leads
 from leads.cli import main
 from leads.report import style
-from leads.report.run import film, robot_film, video
+from leads.report.run import film, skills, video
 
 EPISODES = 3
 STEPS = 12
@@ -93,7 +93,7 @@ def agent(finger_run) -> leads.Agent:
 def written(agent, tmp_path_factory) -> tuple[Path, list[str]]:
     """(where, what was said) of a film of the finger, if there is OpenGL."""
     out = tmp_path_factory.mktemp("film")
-    return out, film.write_skills(agent, out, EPISODES)
+    return out, skills.write_skills(agent, out, EPISODES)
 
 
 def rows_in(path: Path) -> list[dict[str, str]]:
@@ -154,7 +154,7 @@ def test_the_gif_is_light_and_moves(agent, written, opengl):
     assert path.stat().st_size < video.GIF_BYTES
     with Image.open(path) as gif:
         assert gif.n_frames == agent.task.horizon + 1
-        assert gif.info["loop"] == 0 and gif.width == film.ROBOT_GIF_SIZES[0][0]
+        assert gif.info["loop"] == 0 and gif.width == skills.ROBOT_GIF_SIZES[0][0]
         pictures = []
         for i in range(gif.n_frames):
             gif.seek(i)
@@ -167,8 +167,8 @@ def test_panels_show_what_each_skill_does(agent, opengl):
     """All begin alike, and end as their first episode of the table did."""
     rolled = agent.episodes(2)
     actions = list(np.asarray(rolled.actions)[:, 0])
-    first, *_, last = robot_film.film(agent.task, actions, film.MOVING)
-    panel = robot_film.WIDTH // 2 - robot_film.GAP - robot_film.GAP // 2
+    first, *_, last = film.rendered_film(agent.task, actions, skills.MOVING)
+    panel = film.WIDTH // 2 - film.GAP - film.GAP // 2
     environment = agent.task.make(render_mode="rgb_array")
     ends = []
     for skill in range(agent.n_skill):
@@ -190,9 +190,9 @@ def test_panels_show_what_each_skill_does(agent, opengl):
 
 def test_skills_that_are_over_wait_for_the_others_and_fade():
     """In steps of 0, 1/8 and 1/4 the three are over after 12 (the horizon), 8 and 4 steps."""
-    pictures = list(robot_film.film(*dots(horizon=12), 30))
+    pictures = list(film.rendered_film(*dots(horizon=12), 30))
     assert len(pictures) == 13
-    width = robot_film.WIDTH // 2 - robot_film.GAP - robot_film.GAP // 2
+    width = film.WIDTH // 2 - film.GAP - film.GAP // 2
     light = lambda k, skill: inside(pictures[k], skill, 3, (width, width // 2)).mean()
     for k in range(13):
         assert light(k, 0) == 0
@@ -205,17 +205,17 @@ def test_skills_that_are_over_wait_for_the_others_and_fade():
 )
 def test_long_episodes_skip_steps_but_not_the_end(horizon, at_most, expected, monkeypatch):
     times = []
-    blank = lambda agent, total, *_: lambda time: times.append(time) or np.zeros((*total[::-1], 3), np.uint8)
-    monkeypatch.setattr(robot_film, "_page", blank)
-    assert len(list(robot_film.film(*dots(horizon=horizon), at_most))) == expected <= at_most
-    assert times[0] == "step 0" and times[-1] == f"step {horizon}"
+    blank = lambda page, step: times.append(step) or np.zeros((999, 999, 3), np.uint8)
+    monkeypatch.setattr(film.Page, "picture", blank)
+    assert len(list(film.rendered_film(*dots(horizon=horizon), at_most))) == expected <= at_most
+    assert times[0] == 0 and times[-1] == horizon
 
 
 @pytest.mark.parametrize("n_skill, shape", [(1, (1, 1)), (6, (2, 3)), (12, (3, 4)), (30, (5, 6))])
 def test_the_grid_is_about_square_and_fits_its_page(n_skill, shape):
-    picture = next(robot_film.film(dots()[0], n_skill * [np.full((8, 1), -1, np.float32)], 9))
-    assert all(side % robot_film.BLOCK == 0 for side in picture.shape[:2])
-    assert picture.shape[1] <= robot_film.WIDTH + robot_film.BLOCK
+    picture = next(film.rendered_film(dots()[0], n_skill * [np.full((8, 1), -1, np.float32)], 9))
+    assert all(side % film.BLOCK == 0 for side in picture.shape[:2])
+    assert picture.shape[1] <= film.WIDTH + film.BLOCK
     black = np.all(picture == 0, axis=-1)  # the panels' contents, and nothing else
     for axis, panels in enumerate(shape):
         edges = np.diff(black.any(axis=1 - axis).astype(int), prepend=0, append=0)
@@ -242,21 +242,21 @@ def test_without_opengl_there_is_a_table_and_a_line_that_says_why(agent, tmp_pat
 )
 def test_environments_that_cannot_be_drawn_are_user_errors(make, reason):
     with pytest.raises(leads.UserError) as error:
-        next(robot_film.film(*dots(make), 9))
+        next(film.rendered_film(*dots(make), 9))
     assert str(error.value) == f"rendering: {reason}"
 
 
 def test_a_task_of_jax_functions_only_is_not_rendered():
     task, actions = dots()
     with pytest.raises(leads.UserError, match="rendering: the task has no Gymnasium environment"):
-        next(robot_film.film(dataclasses.replace(task, make=None), actions, 9))
+        next(film.rendered_film(dataclasses.replace(task, make=None), actions, 9))
 
 
 def test_features_without_names_are_numbered(tiny_run, tmp_path):
     """A maze without walls to draw is rendered by its environment as any task is."""
     agent = leads.load(tiny_run)
     agent.task = dataclasses.replace(agent.task, walls=None, feature_names=(), horizon=3)
-    lines = film.write_skills(agent, tmp_path, 2)
+    lines = skills.write_skills(agent, tmp_path, 2)
     assert "mean end and target: feature 0, feature 1" in lines
     assert {"end_feature_0", "target_feature_1", "ended"} <= rows_in(tmp_path / "skills.csv")[0].keys()
     with Image.open(tmp_path / "skills.gif") as gif:

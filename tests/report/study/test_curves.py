@@ -8,8 +8,8 @@ import pytest
 from leads.report import style
 from leads.report.study.curves import THRESHOLDS, coverage_figure, curve, looks, profile_curve, profiles_figure
 from leads.report.study.curves import published_coverage as published
-from leads.report.study.entry import Entry
-from leads.report.study.from_runs import read_study
+from leads.report.study.read import read_study
+from leads.report.study.result import Entry
 from leads.report.study.statistics import profile
 from leads.report.study.study import Study
 from leads.training.metrics import METRICS
@@ -25,7 +25,7 @@ def study(study_directory) -> Study:
 def test_a_curve_is_mean_and_deviation_of_its_runs(study):
     maze = study.settings[0]
     drawn = curve(study.of(maze, Entry("leads")), COVERAGE)
-    assert drawn is not None and drawn.n == 3
+    assert drawn is not None and drawn.of == "n = 3"
     assert drawn.x[0] == 100_000 and drawn.x[-1] == 1_000_000
     assert drawn.mean[-1] == pytest.approx(np.mean([88, 90, 91]))
     assert (drawn.high - drawn.mean)[-1] == pytest.approx(np.std([88, 90, 91], ddof=1))
@@ -36,7 +36,7 @@ def test_a_curve_is_mean_and_deviation_of_its_runs(study):
 def test_a_single_run_has_no_band_and_no_run_no_curve(study):
     short = study.settings[1]
     drawn = curve(study.of(short, Entry("leads")), COVERAGE)
-    assert drawn is not None and drawn.n == 1 and np.array_equal(drawn.low, drawn.high)
+    assert drawn is not None and drawn.of == "n = 1" and np.array_equal(drawn.low, drawn.high)
     assert curve([], COVERAGE) is None and curve(study.of(short, Entry("leads")), METRICS["reach"]) is None
 
 
@@ -44,7 +44,7 @@ def test_numbers_that_are_none_are_not_in_a_curve(study):
     first, *others = study.of(study.settings[0], Entry("leads"))
     broken = [line | {"coverage": float("nan")} if line["epoch"] == 4 else line for line in first.log]
     drawn = curve([replace(first, log=broken), *others], COVERAGE)
-    assert drawn is not None and drawn.n == 3 and np.all(np.isfinite([drawn.mean, drawn.low, drawn.high]))
+    assert drawn is not None and drawn.of == "n = 3" and np.all(np.isfinite([drawn.mean, drawn.low, drawn.high]))
 
 
 def test_variants_have_their_methods_colour_and_dashes_of_their_own(study):
@@ -66,7 +66,7 @@ def test_a_profile_falls_from_one_to_zero_within_its_band(study):
     assert np.all(np.diff(drawn.mean) <= 0) and np.all((drawn.low <= drawn.mean) & (drawn.mean <= drawn.high))
     scores = study.scores(Entry("metra"), COVERAGE, study.covered(Entry("metra")))
     assert np.array_equal(drawn.mean, profile(scores, THRESHOLDS))
-    assert drawn.of == "2 of 3 settings" and drawn.n == 6
+    assert drawn.of == "2 of 3 settings"
     assert profile_curve(study, Entry("rnd"), COVERAGE) is None
 
 
@@ -85,7 +85,7 @@ def test_a_profile_is_only_over_settings_whose_number_is_known(study):
         replace(study, results=[unknown(r) if r.setting == maze else r for r in study.results]),
         *(Entry("metra"), METRICS["skill_coverage"]),
     )
-    assert drawn is not None and drawn.of == "1 of 3 settings" and drawn.n == 3
+    assert drawn is not None and drawn.of == "1 of 3 settings"
 
 
 def test_published_values_stand_beside_ours_only_where_samples_are_the_same(study):

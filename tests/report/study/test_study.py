@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from leads.report.study.curves import curve
-from leads.report.study.entry import SHIPPED, Entry
 from leads.report.study.exhibits import exhibits
-from leads.report.study.from_runs import read_study
 from leads.report.study.page import page
-from leads.report.study.side_by_side import in_short
-from leads.report.study.study_tables import numbers, study_tables
+from leads.report.study.read import read_study
+from leads.report.study.result import SHIPPED, Entry
+from leads.report.study.study_tables import in_short, numbers, study_tables
 from leads.report.study.write import file_names
 from leads.training.metrics import METRICS, Metric
 from leads.training.run import Run
@@ -58,7 +57,7 @@ def test_a_run_that_ends_while_it_is_read_counts_next_time(write_run, tmp_path, 
             ending.write_summary({"samples": 1_000_000, "cpu_seconds": 1.0})
         return []
 
-    monkeypatch.setattr("leads.report.study.from_runs.snapshots", end)
+    monkeypatch.setattr("leads.report.study.read.snapshots", end)
     study = read_study(tmp_path)
     assert ending.is_finished
     assert [result.seed for result in study.results] == [0] and [result.seed for result in study.unfinished] == [1]

@@ -11,11 +11,9 @@ import pytest
 import scipy.stats
 
 from leads.errors import UserError
-from leads.report.study.entry import Entry
-from leads.report.study.first import against_the_best, best_entry, first, headline
-from leads.report.study.from_runs import read_study
-from leads.report.study.paper_table import published_best, table_1
-from leads.report.study.setting import PAPER, Setting
+from leads.report.study.first import against_the_best, best_entry, first, headline, published_best, table_1
+from leads.report.study.read import read_study
+from leads.report.study.result import PAPER, Entry, Setting
 from leads.report.study.study import Study
 from leads.report.study.study_tables import study_tables
 from leads.report.study.tables import Cell, Column, Table, compared, mean_std
@@ -294,9 +292,9 @@ def test_far_reaching_and_distinct_are_multiplied_run_by_run(study, tables):
 
 
 TABLE = Table(
-    *("name", "A & B", "50 % of it."),
-    [Column("who_is"), Column("how much", ("mean", "std"))],
+    [Column("who_is", Cell), Column("how much", Cell, ("mean", "std"))],
     [[Cell("a|b", ("a|b",)), Cell("1.0 ± 2.0", (1.0, 2.0), bold=True)], [Cell("<c>", ("<c>",)), Cell("missing")]],
+    *("name", "A & B", "50 % of it."),
 )
 
 
@@ -315,9 +313,8 @@ def test_a_table_in_every_language():
 
 
 def test_numbers_of_runs_can_be_left_out():
-    counted = Table(
-        "", "", "", [Column("a")] * 3, [[Cell("1.0 ± 2.0 (n = 5)"), Cell("above, p = 0.1 (n = 5, 3)"), Cell("b (c)")]]
-    )
+    cells = [Cell("1.0 ± 2.0 (n = 5)"), Cell("above, p = 0.1 (n = 5, 3)"), Cell("b (c)")]
+    counted = Table([Column("a", Cell)] * 3, [cells])
     assert [cell.text for cell in counted.uncounted().rows[0]] == ["1.0 ± 2.0", "above, p = 0.1", "b (c)"]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from leads.cli import main
 from leads.report.study.exhibits import exhibits
-from leads.report.study.from_runs import read_study
 from leads.report.study.page import GRAIN
+from leads.report.study.read import read_study
 from leads.training.run import Run
 from leads.training.snapshots import snapshots
 

@@ -17,10 +17,8 @@ from PIL import Image
 from leads.report import style
 from leads.training.checkpoint import write_whole
 
-FPS = 25
-"""Pictures per second; a GIF counts time in hundredths of a second."""
-HELD = 30
-"""Pictures for which the last one stays."""
+FPS, HELD = 25, 30
+"""Pictures per second (a GIF counts time in hundredths of a second), and those for which the last one stays."""
 GIF_BYTES = 3_000_000
 """Largest size of a GIF."""
 CLEAR = 255

@@ -14,9 +14,7 @@ from matplotlib.markers import CARETLEFT
 from matplotlib.ticker import FuncFormatter
 
 from leads.report import style
-from leads.report.study.entry import Entry
-from leads.report.study.result import COVERAGE, Result
-from leads.report.study.setting import Setting
+from leads.report.study.result import COVERAGE, Entry, Result, Setting
 from leads.report.study.statistics import interval, profile
 from leads.report.study.study import Study
 from leads.training.metrics import Metric
@@ -37,8 +35,6 @@ class Curve:
     mean: Float[np.ndarray, " point"]
     low: Float[np.ndarray, " point"]
     high: Float[np.ndarray, " point"]
-    n: int
-    """Runs it is the mean of."""
     of: str
     """What it is the mean of, in words."""
 
@@ -52,7 +48,6 @@ class Look:
     """As in `style.DASHES`."""
 
     def line(self) -> dict[str, Any]:
-        """As matplotlib has it."""
         return {"color": self.colour, "linestyle": (0, self.dash) if self.dash else "solid", "linewidth": 1.7}
 
 
@@ -83,7 +78,7 @@ def curve(results: Sequence[Result], metric: Metric) -> Curve | None:
     values = np.stack([np.interp(x, *run) for run in runs])
     spread = values.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(POINTS)
     mean = values.mean(axis=0)
-    return Curve(x, mean, mean - spread, mean + spread, len(runs), f"n = {len(runs)}")
+    return Curve(x, mean, mean - spread, mean + spread, f"n = {len(runs)}")
 
 
 def profile_curve(study: Study, entry: Entry, metric: Metric) -> Curve | None:
@@ -98,38 +93,30 @@ def profile_curve(study: Study, entry: Entry, metric: Metric) -> Curve | None:
     shares = profile(scores, THRESHOLDS)
     single = min(map(len, scores)) < 2
     low, high = (shares, shares) if single else interval(lambda tasks: profile(tasks, THRESHOLDS), scores)
-    of = f"{len(among)} of {len(study.contested)} settings"
-    return Curve(THRESHOLDS, shares, low, high, sum(map(len, scores)), of)
+    return Curve(THRESHOLDS, shares, low, high, f"{len(among)} of {len(study.contested)} settings")
 
 
 def coverage_figure(study: Study) -> Figure:
     """Coverage against samples, one panel per setting (fig:cov_no_feat), with the paper's final values beside it."""
     look = looks(study)
-    drawn = {
-        entry: {setting: found for setting in study.settings if (found := curve(study.of(setting, entry), COVERAGE))}
-        for entry in look
-    }
-    legend = [(_counted(entry, list(of.values())), look[entry].line()) for entry, of in drawn.items() if of]
+    legend = [(_counted(study, entry), of.line()) for entry, of in look.items()]
     if any(published_coverage(study, setting) for setting in study.settings):
         legend.append(("paper's final value x our largest", PUBLISHED | {"color": style.FAINT}))
     figure, panels = _panels(len(study.settings), 3.0, 2.1, legend)
     for axes, setting in zip(panels, study.settings, strict=True):
-        for entry, of in drawn.items():
-            if setting in of:
-                _draw(axes, of[setting], look[entry])
+        for entry, of in look.items():
+            _draw(axes, curve(study.of(setting, entry), COVERAGE), of)
         for entry, value in published_coverage(study, setting).items():
             axes.plot(setting.samples, value, color=look[entry].colour, clip_on=False, zorder=6, **PUBLISHED)
         axes.set_title(setting.title, fontsize=10, color=style.INK, parse_math=False)
-        axes.set(xlim=(0, setting.samples), ylim=(0, 101))
+        axes.set(xlim=(0, setting.samples), ylim=(0, 101), xlabel="samples", ylabel=COVERAGE.label)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))
-        axes.set_xlabel("samples", fontsize=9)
-        axes.set_ylabel(COVERAGE.label, fontsize=9)
     return figure
 
 
-def _counted(entry: Entry, curves: list[Curve]) -> str:
-    """An entry and the number of runs behind its curves."""
-    n = sorted({curve.n for curve in curves})
+def _counted(study: Study, entry: Entry) -> str:
+    """An entry and the number of its runs in a setting."""
+    n = sorted({len(study.of(setting, entry)) for setting in study.covered(entry)})
     return f"{entry.title}, n = {n[0]}" + (f" to {n[-1]}" if len(n) > 1 else "")
 
 
@@ -141,22 +128,15 @@ def profiles_figure(study: Study, metric: Metric) -> Figure:
     figure, (axes,) = _panels(1, 7.2, 3.6, legend)
     for entry, found in drawn.items():
         _draw(axes, found, look[entry])
-    axes.set(xlim=(0, 1), ylim=(0, 1.02))
-    axes.set_xlabel(f"relative {metric.title} above", fontsize=9)
-    axes.set_ylabel("share of runs", fontsize=9)
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=f"relative {metric.title} above", ylabel="share of runs")
     return figure
 
 
 def published_coverage(study: Study, setting: Setting) -> dict[Entry, float]:
     """The paper's final relative coverage as raw coverage, by our own largest, where ours is of as many samples."""
-    if not setting.is_papers:
-        return {}
-    largest = study.largest(setting, COVERAGE)
-    return {
-        entry: setting.published[entry.method][0] * largest / 100
-        for entry in looks(study)
-        if not entry.options and entry.method in setting.published and study.of(setting, entry)
-    }
+    published = setting.published if setting.is_papers else {}
+    shown = [e for e in study.entries if not e.options and e.method in published and study.of(setting, e)]
+    return {entry: published[entry.method][0] * study.largest(setting, COVERAGE) / 100 for entry in shown}
 
 
 def _panels(n: int, width: float, height: float, legend: list[tuple[str, dict[str, Any]]]) -> tuple[Figure, list[Axes]]:
@@ -168,21 +148,23 @@ def _panels(n: int, width: float, height: float, legend: list[tuple[str, dict[st
     in_line = int(total / widest)
     top = 0.17 * -(-len(legend) // in_line) + 0.15
     figure = style.new_figure(total, top + rows * (above + height + below))
-    places = [divmod(i, columns) for i in range(n)]
-    panels = [
-        style.place(figure, left + c * (left + width), top + above + r * (above + height + below), width, height)
-        for r, c in places
-    ]
-    for axes in panels:
+    panels = []
+    for row, column in (divmod(i, columns) for i in range(n)):
+        x, y = left + column * (left + width), top + above + row * (above + height + below)
+        axes = style.place(figure, x, y, width, height)
         axes.grid(color="#e5e7eb", linewidth=0.7)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8.5, length=3)
+        for name in (axes.xaxis.label, axes.yaxis.label):
+            name.set_fontsize(9)
+        panels.append(axes)
     look = {"frameon": False, "fontsize": 8, "handlelength": 3.5, "columnspacing": 1.2, "borderaxespad": 0.2}
     handles, names = [Line2D([], [], **line) for _, line in legend], [name for name, _ in legend]
     figure.legend(handles, names, loc="upper center", ncols=in_line, **look)
     return figure, panels
 
 
-def _draw(axes: Axes, curve: Curve, look: Look) -> None:
-    axes.plot(curve.x, curve.mean, zorder=3, **look.line())
-    axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.18, linewidth=0, zorder=2)
+def _draw(axes: Axes, curve: Curve | None, look: Look) -> None:
+    if curve is not None:
+        axes.plot(curve.x, curve.mean, zorder=3, **look.line())
+        axes.fill_between(curve.x, curve.low, curve.high, color=look.colour, alpha=0.18, linewidth=0, zorder=2)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float
@@ -13,10 +14,9 @@ from leads.agent import Agent, load
 from leads.errors import UserError
 from leads.methods.method import HasTargets, LearnsMeasure
 from leads.report import style
-from leads.report.run.figures import metrics_of
+from leads.report.run.figures import metrics_of, runs_figure
 from leads.report.run.learnt import known_points, learnt_figures, scaled_measure, scaled_uncertainty
-from leads.report.run.panels import draw_paths, runs_figure
-from leads.report.run.planes import Plane, feature_name
+from leads.report.run.planes import Plane, draw_paths, feature_name
 from leads.report.study.result import Result
 from leads.report.study.study import Study
 from leads.tasks.task import Task
@@ -41,8 +41,7 @@ class View:
     def of(cls, task: Task | None, n_feature: int) -> "View":
         """Of a task that only Python can make, the box is all that is known."""
         if task is None:
-            names = [f"feature {i}" for i in range(n_feature)]
-            return cls(names, np.zeros(n_feature), np.ones(n_feature), None)
+            return cls([f"feature {i}" for i in range(n_feature)], np.zeros(n_feature), np.ones(n_feature), None)
         axes = list(task.grid_axes)
         names = [feature_name(task, i) for i in axes]
         return cls(names, task.low[axes], task.high[axes], task if style.is_maze(task) else None)
@@ -79,21 +78,15 @@ class Exhibit:
 
 
 def exhibits(study: Study) -> Iterator[Exhibit]:
-    """Every run that remembers its skills; of each method the best and the median seed in any case, with maps.
-
-    Only for what a run does not remember is its agent loaded, which takes seconds.
-    """
-    for setting in study.settings:
-        for entry in study.entries:
-            best, median = study.best(setting, entry), study.median(setting, entry)
-            for result in study.of(setting, entry):
-                chosen = {"best": result is best, "median": result is median}
-                shown = _exhibit(result, **chosen)
-                if shown is not None:
-                    yield shown
+    """Every run that remembers its skills; of each method the best and the median seed in any case, with maps."""
+    for place in product(study.settings, study.entries):
+        best, median = study.best(*place), study.median(*place)
+        found = (_exhibit(result, result is best, result is median) for result in study.of(*place))
+        yield from (exhibit for exhibit in found if exhibit is not None)
 
 
 def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
+    """Only for what a run does not remember is its agent loaded, which takes seconds."""
     remembered, maps, task = result.snapshots, None, result.setting.make_task()
     wanted = (best or median) and task is not None and (not remembered or _learns_maps(result, task))
     agent = agent_of(result) if wanted else None
@@ -123,10 +116,8 @@ def agent_of(result: Result) -> Agent | None:
 
 def _last_snapshot(agent: Agent) -> Snapshot:
     """Of a run that remembers no skills."""
-    metrics = metrics_of(agent)
-    samples = metrics[-1]["samples"] if metrics else 0
-    episodes = agent.episodes(EVALUATION_EPISODES)
-    return snapshot(agent.task, agent.epoch, samples, episodes, agent.targets())
+    samples = next((line["samples"] for line in reversed(metrics_of(agent))), 0)
+    return snapshot(agent.task, agent.epoch, samples, agent.episodes(EVALUATION_EPISODES), agent.targets())
 
 
 def _maps(agent: Agent) -> Maps | None:
@@ -145,17 +136,14 @@ def _maps(agent: Agent) -> Maps | None:
 
 def skills_figure(shown: list[Exhibit]) -> Figure:
     """The skills of one run of each method in the same setting, with its numbers above."""
-    plane = shown[0].view.plane()
+    plane, results = shown[0].view.plane(), [exhibit.result for exhibit in shown]
 
     def draw(axes: Axes, i: int) -> None:
         last = shown[i].snapshots[-1]
         points = plane.project(last.paths)
-        paths = [list(skill) for skill in points]
+        start = np.clip(points[0, 0, 0], plane.low, plane.high)
         marks = None if last.targets is None else plane.mark(last.targets)
-        draw_paths(axes, paths, plane, range(len(paths)), 0.8, np.clip(points[0, 0, 0], plane.low, plane.high), marks)
+        draw_paths(axes, [list(skill) for skill in points], plane, range(len(points)), 0.8, start, marks)
 
-    return runs_figure([plane] * len(shown), [_title(exhibit.result) for exhibit in shown], draw)
-
-
-def _title(result: Result) -> str:
-    return f"{result.entry.title}, seed {result.seed}\n{headline(result.numbers)}"
+    titles = [f"{of.entry.title}, seed {of.seed}\n{headline(of.numbers)}" for of in results]
+    return runs_figure([plane] * len(shown), titles, draw)

@@ -7,9 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from leads.methods import METHODS
-from leads.report.study.entry import Entry
-from leads.report.study.result import COVERAGE, Result
-from leads.report.study.setting import PAPER, Setting
+from leads.report.study.result import COVERAGE, PAPER, Entry, Result, Setting
 from leads.tasks import TASKS
 from leads.training.metrics import METRICS, Metric
 
@@ -42,11 +40,9 @@ class Study:
         if self.chosen_entries is not None:
             return self.chosen_entries
         order = list(METHODS)
-        place = lambda method: order.index(method) if method in order else len(order)
-        found = {Entry(method) for method in METHODS} | {result.entry for result in self.results}
-        return sorted(
-            found, key=lambda entry: (place(entry.method), entry.method, entry.changed != "{}", entry.changed)
-        )
+        place = lambda entry: order.index(entry.method) if entry.method in order else len(order)
+        found = {*map(Entry, METHODS), *(result.entry for result in self.results)}
+        return sorted(found, key=lambda entry: (place(entry), entry.method, entry.changed != "{}", entry.changed))
 
     @cached_property
     def metrics(self) -> list[Metric]:
@@ -62,10 +58,6 @@ class Study:
     def ranked(self) -> list[Metric]:
         return [metric for metric in self.metrics if metric.ranked]
 
-    @property
-    def judged(self) -> list[Metric]:
-        return [metric for metric in self.metrics if metric.judged]
-
     def only(self, settings: Iterable[Setting] | None = None, entries: Iterable[Entry] | None = None) -> "Study":
         """The study of some settings and entries alone, in this order and with the titles that they have here."""
         among = self.settings if settings is None else list(settings)
@@ -76,12 +68,9 @@ class Study:
 
     def at(self, samples: int) -> "Study":
         """The study as if every budget had been `samples`, of the runs that got so far; of two, the longer counts."""
-        found = {}
-        for result in sorted(self.results, key=lambda result: result.setting.samples):
-            then = result.at(samples)
-            if then is not None:
-                found[then.setting, then.entry, then.seed] = then
-        return Study(list(found.values()))
+        by_budget = sorted(self.results, key=lambda result: result.setting.samples)
+        then = [found for result in by_budget if (found := result.at(samples))]
+        return Study(list({(result.setting, result.entry, result.seed): result for result in then}.values()))
 
     def of(self, setting: Setting, entry: Entry) -> list[Result]:
         """Finished runs by seed."""

@@ -4,10 +4,11 @@ import csv
 import io
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from leads.report.study.statistics import welch
 from leads.training.checkpoint import write_whole
@@ -15,7 +16,7 @@ from leads.training.checkpoint import write_whole
 MISSING = "missing"
 BAR = "\\|"
 """A bar that does not end a cell of Markdown."""
-MEAN_PARTS = ("mean", "std", "n")
+MEAN = ("mean", "std", "n")
 
 
 @dataclass(frozen=True)
@@ -31,20 +32,22 @@ class Cell:
 @dataclass(frozen=True)
 class Column:
     title: str
-    parts: tuple[str, ...] = ()
-    """What the values of its cells are, if there are several."""
+    cell: Callable[..., Cell]
+    """What it shows of a row of whatever is listed."""
+    parts: tuple[str, ...] = ("",)
+    """What the values of its cells are."""
 
 
 @dataclass(frozen=True)
 class Table:
     """A table and what has to be known to read it."""
 
-    name: str
-    """Of its files."""
-    title: str
-    note: str
-    columns: list[Column]
+    columns: Sequence[Column]
     rows: list[list[Cell]]
+    name: str = ""
+    """Of its files."""
+    title: str = ""
+    note: str = ""
     named_by: int = 0
     """The column that tells rows apart; it stays in sight when a narrow screen is scrolled."""
 
@@ -66,29 +69,26 @@ class Table:
     def latex(self) -> str:
         """For the packages booktabs and graphicx."""
         bold = lambda cell: rf"\textbf{{{_tex(cell.text)}}}" if cell.bold else _tex(cell.text)
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{_tex(self.title)}. {_tex(self.note)}}}",
-            r"\resizebox{\textwidth}{!}{%",
-            rf"\begin{{tabular}}{{{'l' * len(self.columns)}}} \toprule",
-            " & ".join(_tex(column.title) for column in self.columns) + r" \\ \midrule",
-            *(" & ".join(map(bold, row)) + r" \\" for row in self.rows),
-            r"\bottomrule",
-            r"\end{tabular}}",
-            r"\end{table}",
-        ]
-        return "\n".join(lines) + "\n"
+        head = " & ".join(_tex(column.title) for column in self.columns)
+        body = "\n".join(" & ".join(map(bold, row)) + r" \\" for row in self.rows)
+        return rf"""\begin{{table}}
+\centering
+\caption{{{_tex(self.title)}. {_tex(self.note)}}}
+\resizebox{{\textwidth}}{{!}}{{%
+\begin{{tabular}}{{{"l" * len(self.columns)}}} \toprule
+{head} \\ \midrule
+{body}
+\bottomrule
+\end{{tabular}}}}
+\end{{table}}
+"""
 
     def csv(self) -> str:
         """One column per number; what is missing is empty."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([f"{column.title} {part}".strip() for column in self.columns for part in column.parts or ("",)])
-        for row in self.rows:
-            writer.writerow(
-                [value for column, cell in zip(self.columns, row, strict=True) for value in _values(column, cell)]
-            )
+        head = [f"{column.title} {part}".strip() for column in self.columns for part in column.parts]
+        values = lambda row: [value for pair in zip(self.columns, row, strict=True) for value in _values(*pair)]
+        csv.writer(text, lineterminator="\n").writerows([head, *map(values, self.rows)])
         return text.getvalue()
 
     def html(self) -> str:
@@ -103,13 +103,16 @@ class Table:
         label = f'role="region" aria-label="{escape(self.title)}" tabindex="0"'
         return f'<div class="scroll" id="table-{self.name}" {label}>{table}</div>'
 
-    def write(self, directory: Path) -> list[Path]:
+    def write(self, directory: Path) -> Iterator[Path]:
         """One file of each kind."""
-        texts = {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()}
-        paths = [directory / f"{self.name}.{kind}" for kind in texts]
-        for path, text in zip(paths, texts.values(), strict=True):
-            write_whole(path, text.encode())
-        return paths
+        for kind, text in {"md": self.markdown(), "tex": self.latex(), "csv": self.csv()}.items():
+            write_whole(directory / f"{self.name}.{kind}", text.encode())
+            yield directory / f"{self.name}.{kind}"
+
+
+def listed(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *about: Any) -> Table:
+    """What columns show of every row; `about` is the table's name, title and note, and which column names its rows."""
+    return Table(columns, [[column.cell(*row) for column in columns] for row in rows], *about)
 
 
 def word(text: str) -> Cell:
@@ -117,17 +120,22 @@ def word(text: str) -> Cell:
     return Cell(text, (text,))
 
 
-def number(value: float | None, shown: str) -> Cell:
+def number(value: float | None, form: str = "{}") -> Cell:
     """A cell of one number."""
-    return Cell(MISSING) if value is None else Cell(shown, (value,))
+    return Cell(MISSING) if value is None else Cell(form.format(value), (value,))
 
 
-def mean_cell(numbers: Sequence[float], digits: int, bold: bool = False, note: str = "(n = {n})") -> Cell:
-    """Mean and standard deviation, and a note, by default of how many runs."""
+TASK = Column("task", lambda study, setting, *_: word(setting.title))
+METHOD = Column("method", lambda study, setting, entry, *_: word(entry.title))
+AGAINST = Column("against", lambda study, setting, entry, other: word(other.title))
+
+
+def mean_cell(numbers: Sequence[float], digits: int, bold: bool = False, more: str = "") -> Cell:
+    """Mean and standard deviation, and of how many runs; `more` stands behind their number."""
     if not numbers:
         return Cell(MISSING)
     spread = statistics.stdev(numbers) if len(numbers) > 1 else None
-    text = f"{mean_std(numbers, digits)} {note.format(n=len(numbers))}".strip()
+    text = f"{mean_std(numbers, digits)} (n = {len(numbers)}{more})"
     return Cell(text, (statistics.mean(numbers), spread, len(numbers)), bold)
 
 
@@ -152,9 +160,8 @@ def compared(ours: Sequence[float], theirs: Sequence[float]) -> str:
 
 
 def _values(column: Column, cell: Cell) -> list[float | str | None]:
-    wanted = len(column.parts or ("",))
-    values = [float(f"{value:.6g}") if isinstance(value, float) else value for value in cell.values[:wanted]]
-    return values + [None] * (wanted - len(values))
+    values = [float(f"{value:.6g}") if isinstance(value, float) else value for value in cell.values]
+    return (values + [None] * len(column.parts))[: len(column.parts)]
 
 
 def _tex(text: str) -> str:

@@ -6,11 +6,11 @@ from itertools import chain, count
 from pathlib import Path
 
 from leads.report import style
-from leads.report.run.film import write_skills
+from leads.report.run.skills import write_skills
 from leads.report.study.curves import coverage_figure, profiles_figure
 from leads.report.study.exhibits import Exhibit, agent_of, exhibits, skills_figure
-from leads.report.study.from_runs import read_study
 from leads.report.study.page import page
+from leads.report.study.read import read_study
 from leads.report.study.study import Study
 from leads.report.study.study_tables import study_tables
 from leads.training.checkpoint import write_whole
@@ -24,18 +24,17 @@ def write_report(directory: Path, out: Path, films: bool = False) -> Iterator[st
 
 def write_study(study: Study, out: Path, films: bool = False) -> Iterator[str]:
     """Yields one line for every file that it has written."""
-    tables = study_tables(study)
+    tables, figures = study_tables(study), out / "figures"
     with style.writing_to(out / "tables"):
-        for table in tables:
-            yield from (f"table {path}" for path in table.write(out / "tables"))
-    yield f"figure {style.save(coverage_figure(study), out / 'figures', 'coverage')}"
+        yield from (f"table {path}" for table in tables for path in table.write(out / "tables"))
+    yield f"figure {style.save(coverage_figure(study), figures, 'coverage')}"
     for metric in study.ranked:
-        yield f"figure {style.save(profiles_figure(study, metric), out / 'figures', f'profiles_{metric.file_name}')}"
+        yield f"figure {style.save(profiles_figure(study, metric), figures, f'profiles_{metric.file_name}')}"
     gone = sum(not result.has_checkpoints for result in study.results)
     if gone:
         yield f"no checkpoints in {gone} of {len(study.results)} runs: they have no maps and no new films"
     shown = list(exhibits(study))
-    yield from _skills(study, shown, out / "figures")
+    yield from _skills(study, shown, figures)
     if films:
         yield from _films(shown)
     with style.writing_to(out):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leads.cli import main
-from leads.cli.options import words
+from leads.cli.parser import words
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
