@@ -56,7 +56,6 @@ PLAYS: dict[str, Play] = {play.__name__: play for play in (pink, held, swung, ai
 def reached(name: str, play: Play, samples: int) -> np.ndarray:
     """Which cells of the task's grid the play visits."""
     task, rng = make_task(name), np.random.default_rng(0)
-    assert task.make is not None
     environment, visited = task.make(), np.zeros(grid.n_cells(task, task.bins), bool)
     cells = jax.jit(lambda states: grid.cells(task, states, task.bins))
     for _ in range(samples // task.horizon):

@@ -22,7 +22,6 @@ PACKAGED = {"fetch-reach": "FetchReach-v4", "fetch-slide": "FetchSlide-v4", "han
 def ours(name: str) -> Program:
     """An episode of several environments, as the collector steps them."""
     task = make_task(name)
-    assert task.make is not None
     return _one_after_the_other([task.make() for _ in range(ENVIRONMENTS)], task.action_size)
 
 
@@ -76,7 +75,6 @@ def rates(name: str, packaged: Program) -> dict[str, float]:
 def threads(name: str) -> dict[str, float]:
     """Wall time of collecting with one thread against two, policy included; needs two free cores to mean anything."""
     task = make_task(name)
-    assert task.make is not None
     method = Leads(LeadsConfig(), task)
     act = jax.tree_util.Partial(method.explore, method.init(jax.random.key(0)))
     environments = [task.make() for _ in range(6 * 4)]

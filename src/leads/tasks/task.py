@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from leads.errors import UserError
+
 if TYPE_CHECKING:
     import gymnasium
     from jaxtyping import Array, Bool, Float, PRNGKeyArray
@@ -28,6 +30,10 @@ class Dynamics:
     """Simulator's state -> the state that skills and coverage see."""
 
 
+def no_environment(render_mode: str | None = None) -> gymnasium.Env:
+    raise UserError("task: it has no Gymnasium environment; give one as its make")
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """A task with box states and actions in [-1, 1]."""
@@ -46,7 +52,7 @@ class Task:
     """Lower corner of the coverage grid."""
     high: np.ndarray
     """Upper corner of the coverage grid."""
-    make: "Callable[..., gymnasium.Env] | None" = None
+    make: Callable[..., gymnasium.Env] = no_environment
     """The task as a Gymnasium environment, for stepping on the host and for films; takes `render_mode`."""
     step_cost: StepCost = "cheap"
     """Decides how often skills are evaluated and which default settings apply."""

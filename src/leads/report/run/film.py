@@ -147,8 +147,6 @@ def rendered_film(task: Task, actions: list[np.ndarray], at_most: int) -> Iterat
 
 def _rendered_episodes(task: Task, actions: list[np.ndarray], stride: int, side: int) -> list[list[np.ndarray]]:
     """A picture [height, width, rgb] every `stride` steps and at the end, for each skill."""
-    if task.make is None:
-        raise UserError("rendering: the task has no Gymnasium environment")
     episodes: list[list[np.ndarray]] = []
     # one environment serves all skills in turn, as each needs a renderer of its own
     with closing(_rendered(partial(task.make, render_mode="rgb_array"))) as environment:
