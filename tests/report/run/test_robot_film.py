@@ -18,6 +18,7 @@ import leads
 from leads.cli import main
 from leads.report import style
 from leads.report.run import film, skills, video
+from leads.tasks.task import no_environment
 
 EPISODES = 3
 STEPS = 12
@@ -248,8 +249,8 @@ def test_environments_that_cannot_be_drawn_are_user_errors(make, reason):
 
 def test_a_task_of_jax_functions_only_is_not_rendered():
     task, actions = dots()
-    with pytest.raises(leads.UserError, match="rendering: the task has no Gymnasium environment"):
-        next(film.rendered_film(dataclasses.replace(task, make=None), actions, 9))
+    with pytest.raises(leads.UserError, match=r"^task: it has no Gymnasium environment"):
+        next(film.rendered_film(dataclasses.replace(task, make=no_environment), actions, 9))
 
 
 def test_features_without_names_are_numbered(tiny_run, tmp_path):
