@@ -27,7 +27,7 @@ class Agent:
     def __init__(self, run: Run, task: Task | None = None):
         self.run, self.config = run, run.config
         self.task = self.config.make_task(task)
-        self.method = self.config.make_method(self.task, run.method)
+        self.method = self.config.make_method(self.task, run.own.get("method"))
         self.n_skill: int = self.method.config.n_skill
         self.epoch, state = run.restore(initial_state(self.task, self.method, jax.random.key(self.config.seed)))
         if self.epoch == 0:
@@ -92,6 +92,9 @@ class Agent:
             raise UserError(f"skill: {skill} is unknown; allowed are 0 to {self.n_skill - 1}")
 
 
-def load(run_dir: str | Path, task: Task | None = None, method: Any = None) -> Agent:
-    """The agent that a run directory holds; a `task` or `method` that exists only in Python has to be given again."""
-    return Agent(Run.open(Path(run_dir), method), task)
+def load(run_dir: str | Path, task: Task | None = None, method: Any = None, **parts: Any) -> Agent:
+    """The agent that a run directory holds.
+
+    What exists only in Python has to be given again: a `task`, a `method`, or parts of it such as `measure`.
+    """
+    return Agent(Run.open(Path(run_dir), {"method": method} | parts), task)

@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import inspect
 import sys
+import textwrap
 import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -81,7 +82,7 @@ def _chosen(registry: Registry, part: Any, given: Mapping[str, Any]) -> Chosen:
     """A part with those of the values that are its own."""
     found = registry.find(part)
     own = {name: given[name] for name in fields(found.Config, given) if name in given}
-    return Chosen(part if isinstance(part, str) else registry.name_of(part), found, build(found.Config, own))
+    return Chosen(registry.name_of(part), found, build(found.Config, own))
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,15 @@ def fields(cls: type, given: Mapping[str, Any] | None = None) -> dict[str, Field
     for field in dataclasses.fields(cls):
         doc, registry = docs(cls).get(field.name, ""), field.metadata.get("registry")
         if registry is None:
-            found[field.name] = Field(kinds[field.name], field.default, doc)
+            own = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+            new = {field.name: Field(kinds[field.name], own, doc)}
         else:
             default = field.metadata["default"]
-            found[field.name] = Field(str, default, doc, registry)
-            found |= fields(registry.find((given or {}).get(field.name, default)).Config, given)
+            part = registry.find((given or {}).get(field.name, default))
+            new = {field.name: Field(str, default, doc, registry)} | fields(part.Config, given)
+        if twice := found.keys() & new.keys():
+            raise UserError(f"{min(twice)}: two parts have an option of this name; rename one")
+        found |= new
     return found
 
 
@@ -221,8 +226,8 @@ def docs(cls: type) -> dict[str, str]:
     """The string literal under each field of a dataclass, its own and those that it inherits."""
     found = {}
     for ancestor in reversed(cls.__mro__[:-1]):
-        with suppress(OSError, TypeError):  # of a class that was typed into an interpreter
-            source = inspect.cleandoc(inspect.getsource(ancestor))
+        with suppress(OSError, TypeError, SyntaxError):  # of a class that was typed into an interpreter
+            source = textwrap.dedent(inspect.getsource(ancestor))
             for field, below in pairwise(ast.parse(source).body[0].body):  # type: ignore[attr-defined]
                 text = below.value if isinstance(below, ast.Expr) else None
                 if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Constant):

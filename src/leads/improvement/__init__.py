@@ -2,4 +2,6 @@
 
 from leads.config.registry import Registry
 
-IMPROVEMENTS = Registry("improve", {"measure": "leads.improvement.through_measure:ThroughMeasure"})
+IMPROVEMENTS = Registry(
+    "improve", ("init", "policy", "improve"), {"measure": "leads.improvement.through_measure:ThroughMeasure"}
+)

@@ -2,4 +2,4 @@
 
 from leads.config.registry import Registry
 
-MEASURES = Registry("measure", {"c-learning": "leads.measures.c_learning:CLearning"})
+MEASURES = Registry("measure", ("init", "loss"), {"c-learning": "leads.measures.c_learning:CLearning"})

@@ -5,12 +5,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from leads.config.fields import build
+from leads.config.fields import build, fields
 from leads.config.registry import Registry
 from leads.tasks.task import StepCost
 
 METHODS = Registry(
     "method",
+    ("title", "learns", "init", "act", "explore", "update"),
     {
         "leads": "leads.methods.leads:Leads",
         "rnd": "leads.methods.rnd:Rnd",
@@ -29,7 +30,10 @@ OURS = "leads"
 
 def configure(method: Any, task: str, step_cost: StepCost, options: dict[str, Any]) -> Any:
     """The config of a method, by name or itself, on a task: its defaults there, changed by `options`."""
-    return build(METHODS.find(method).Config, shipped_settings(method, task, step_cost) | options)
+    config = METHODS.find(method).Config
+    known = fields(config, options)  # a part from outside lacks some of the options that are shipped
+    shipped = {name: value for name, value in shipped_settings(method, task, step_cost).items() if name in known}
+    return build(config, shipped | options)
 
 
 def shipped_settings(method: Any, task: str, step_cost: StepCost) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
 
 def _settings_on(where: str, method: Any) -> dict[str, Any]:
     """Those of all methods on SAC, if it is one, and its own."""
-    name = method if isinstance(method, str) else METHODS.name_of(method)
+    name = METHODS.name_of(method)
     if name not in METHODS:
         return {}
     family = getattr(METHODS.find(method), "family", name)

@@ -154,8 +154,8 @@ class Intrinsic:
         return squashed_gaussian.sample(*state.sac.actor.model(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: IntrinsicState, s, skill, noise):
-        loud = self.config.noise_scale * noise
-        return squashed_gaussian.sample(*state.sac.actor.model(state.scaling(s), state.drawn[skill]), loud)
+        scaled = self.config.noise_scale * noise
+        return squashed_gaussian.sample(*state.sac.actor.model(state.scaling(s), state.drawn[skill]), scaled)
 
     def features(self, state: IntrinsicState, s: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """What the model sees of a state."""

@@ -77,7 +77,10 @@ def make_task(name: str, **options: Any) -> Task:
 def _outside(name: str) -> Task:
     """What MODULE:NAME says: a task, or a function that makes one."""
     found = imported("task", name)
-    task = found if isinstance(found, Task) else found() if callable(found) else None
+    try:
+        task = found if isinstance(found, Task) else found()
+    except TypeError as error:
+        raise UserError(f"task: {name} cannot be called without arguments ({error})") from error
     if not isinstance(task, Task):
         raise UserError(f"task: {name} is neither a Task nor a function that makes one")
     return task

@@ -54,10 +54,10 @@ class Task:
     """Upper corner of the coverage grid."""
     make: Callable[..., gymnasium.Env] = no_environment
     """The task as a Gymnasium environment, for stepping on the host and for films; takes `render_mode`."""
-    step_cost: StepCost = "cheap"
-    """Decides how often skills are evaluated and which default settings apply."""
     dynamics: Dynamics | None = None
     """The task as JAX functions; a task without them is stepped on the host."""
+    step_cost: StepCost = None  # type: ignore[assignment]
+    """Decides how often skills are evaluated and which defaults apply; by default device with dynamics, else cheap."""
     unit: np.ndarray | None = None
     """Length of each feature that networks see as 1; by default half the box."""
     walls: np.ndarray | None = None
@@ -74,6 +74,14 @@ class Task:
     """Cells per dimension of the coverage grid."""
     fine_bins: int = 50
     """Cells per dimension of the fine grid."""
+
+    def __post_init__(self):
+        for name in ("start", "low", "high"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
+        cost = self.step_cost or ("device" if self.dynamics else "cheap")
+        if cost == "device" and self.dynamics is None:
+            raise UserError("step_cost: a task without dynamics is not stepped on the device; give cheap or dear")
+        object.__setattr__(self, "step_cost", cost)
 
     @property
     def state_size(self) -> int:

@@ -27,7 +27,7 @@ def save(directory: Path, epoch: int, state: Any) -> None:
     """Writes `epoch-N.npz` and `epoch-N.json`; the manifest comes last, so a checkpoint with one is complete."""
     directory.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
-    arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in _named_leaves(state)}
+    arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in _named_leaves(_plain_keys(state))}
     np.savez(buffer, **arrays)
     data = buffer.getvalue()
     manifest = {"epoch": epoch, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -51,11 +51,21 @@ def restore(directory: Path, epoch: int, like: State) -> State:
     """The state saved at `epoch`, in the shape of `like`."""
     path = directory / f"epoch-{epoch:06d}.npz"
     arrays = _read(path)
-    expected = {name: (leaf.shape, leaf.dtype) for name, leaf in _named_leaves(like)}
+    expected = {name: (leaf.shape, leaf.dtype) for name, leaf in _named_leaves(_plain_keys(like))}
     if {name: (array.shape, array.dtype) for name, array in arrays.items()} != expected:
         raise UserError(f"checkpoint {path} is whole but not of this run's config: was config.json changed?")
     leaves = [jax.numpy.asarray(arrays[name]) for name in expected]
-    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+    plain = jax.tree.unflatten(jax.tree.structure(like), leaves)
+    return jax.tree.map(lambda old, new: jax.random.wrap_key_data(new) if _is_key(old) else new, like, plain)
+
+
+def _plain_keys(state: Any) -> Any:
+    """With typed PRNG keys as the numbers they are."""
+    return jax.tree.map(lambda leaf: jax.random.key_data(leaf) if _is_key(leaf) else leaf, state)
+
+
+def _is_key(leaf: Any) -> bool:
+    return jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:

@@ -47,7 +47,7 @@ class Metric:
     """In tables and figures."""
     unit: str = ""
     digits: int = 1
-    """Shown behind the point."""
+    """Digits behind the point in tables; headlines show as many only of numbers up to 1."""
     largest: float = 100.0
     """Upper end of its range, which begins at 0."""
     of_skills: bool = True
@@ -118,17 +118,27 @@ _EVERY = (
 )
 METRICS = {metric.name: metric for metric in _EVERY}
 """Those of every run."""
+RESERVED = ("epoch", "samples", "cpu_seconds", "wall_seconds", "peak_rss_mb")
+"""Other numbers in a run's logs."""
 COMPUTED = {name: metric for name, metric in METRICS.items() if metric.compute}
 HEADLINE = [metric for metric in METRICS.values() if metric.headline]
 
 
-def find_metrics(wanted: Iterable[Any]) -> tuple[Metric, ...]:
+def find_metrics(wanted: Any) -> tuple[Metric, ...]:
     """Metrics from outside the package: objects, `module:name`, or what a run's config keeps of them."""
-    found = tuple(_find(metric) for metric in wanted)
-    for metric in found:
-        if metric.name in METRICS:
-            raise UserError(f"metrics: {metric.name} is the name of a metric of every run; choose another")
+    found = tuple(_find(metric) for metric in ([wanted] if isinstance(wanted, str | Metric) else wanted))
+    names = [metric.name for metric in found]
+    for name in names:
+        if name in METRICS or name in RESERVED or names.count(name) > 1:
+            raise UserError(f"metrics: {name} is the name of another number of a run; choose another")
     return found
+
+
+def check_computable(extra: Iterable[Metric]) -> None:
+    """Refuses metrics of which only the description is known."""
+    for metric in extra:
+        if metric.compute is None:
+            raise UserError(f"metrics: {metric.name} has no compute here; give it again as metrics=")
 
 
 def _find(wanted: Any) -> Metric:
@@ -149,8 +159,7 @@ def compute(extra: Iterable[Metric], evaluation: Evaluation) -> dict[str, Float[
     """All metrics of a run; those that are not known are not a number."""
     numbers = {}
     for metric in (*COMPUTED.values(), *extra):
-        if metric.compute is None:
-            raise UserError(f"metrics: {metric.name} was made in Python; go on there, and give it again as metrics=")
+        assert metric.compute is not None
         known = evaluation.episodes is not None or not metric.of_skills
         numbers[metric.name] = metric.compute(evaluation) if known else jnp.float32(jnp.nan)
     return numbers

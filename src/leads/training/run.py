@@ -6,12 +6,14 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from leads.errors import UserError
 from leads.training import checkpoint
@@ -32,16 +34,16 @@ VERSIONS_OF = ("leads", "jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium
 class Run:
     """A run directory on disk."""
 
-    def __init__(self, directory: Path, method: Any = None):
-        """`method` is one that was handed over in Python and cannot be imported again."""
-        self.directory, self.method = directory, method
+    def __init__(self, directory: Path, own: Mapping[str, Any] | None = None):
+        """`own` are the method and parts of it that were handed over in Python and cannot be imported again."""
+        self.directory, self.own = directory, {name: part for name, part in (own or {}).items() if part is not None}
         self.checkpoints = directory / "checkpoints"
         self.figures = directory / "figures"
 
     @classmethod
-    def create(cls, directory: Path, config: RunConfig, method: Any = None) -> "Run":
+    def create(cls, directory: Path, config: RunConfig, own: Mapping[str, Any] | None = None) -> "Run":
         """A new run; a directory that holds anything already is left alone."""
-        run = cls(directory, method)
+        run = cls(directory, own)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             run.refuse_if_used()
@@ -61,10 +63,10 @@ class Run:
             raise UserError(f"out: {self.directory} is not empty; choose another{go_on}")
 
     @classmethod
-    def open(cls, directory: Path, method: Any = None) -> "Run":
+    def open(cls, directory: Path, own: Mapping[str, Any] | None = None) -> "Run":
         if not (directory / "config.json").is_file():
             raise UserError(f"{directory} is not a run directory: it has no config.json")
-        return cls(directory, method)
+        return cls(directory, own)
 
     @cached_property
     def config(self) -> RunConfig:
@@ -74,7 +76,7 @@ class Run:
             data = json.loads(path.read_text())
             if data["format"] != FORMAT:
                 raise UserError(OTHER_FORMAT)
-            return RunConfig.of_json(data, self.method)
+            return RunConfig.of_json(data, self.own)
         except (ValueError, KeyError, TypeError, AttributeError, OSError, UserError) as error:
             raise UserError(f"{path} cannot be used: {error}") from error
 
@@ -179,7 +181,10 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in VERSIONS_OF}
 
 
-def plain(value: Any) -> float | None:
+def plain(name: str, value: Any) -> float | None:
     """A metric as JSON has it: what is not a finite number becomes null."""
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"metrics: {name} is not a single number but of shape {np.shape(value)}") from error
     return number if math.isfinite(number) else None

@@ -1,6 +1,8 @@
 """What a run is: enough to do it again. Checked once, when it is made or read."""
 
 import dataclasses
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
@@ -10,7 +12,7 @@ from leads.methods import METHODS, configure
 from leads.methods.method import Method
 from leads.tasks import TaskOptions, complete_options, make_task, step_cost
 from leads.tasks.task import StepCost, Task
-from leads.training.metrics import Metric, find_metrics
+from leads.training.metrics import Metric, check_computable, find_metrics
 
 MOST_SAMPLES = 2_000_000_000
 """Samples are counted in 32 bits."""
@@ -46,7 +48,7 @@ class RunConfig:
     def make_task(self, own: Task | None = None) -> Task:
         if not self.own_task:
             return make_task(self.task, **self.task_options)
-        if own is None:
+        if not isinstance(own, Task) or own.name != self.task:
             raise UserError(f"task: {self.task} was made in Python; go on there, and give it again as task=")
         return own
 
@@ -59,12 +61,20 @@ class RunConfig:
         return data | {"metrics": [metric.description() for metric in self.metrics]}
 
     @classmethod
-    def of_json(cls, data: dict[str, Any], method: Any = None) -> "RunConfig":
-        """Raises KeyError, TypeError or UserError for what is no config."""
-        config = build(METHODS.find(method or data["method"]).Config, data["method_options"])
-        parts = {"method_config": config, "metrics": find_metrics(data["metrics"])}
-        plain_kinds = {name: kind for name, kind in get_type_hints(cls).items() if name not in parts}
-        return cls(**parts, **{name: checked(name, kind, data[name]) for name, kind in plain_kinds.items()})
+    def of_json(cls, data: dict[str, Any], own: Mapping[str, Any] | None = None, config: Any = None) -> "RunConfig":
+        """`own` are the method and parts of it that exist only in Python; `config` stands in for the method's.
+
+        Raises KeyError, TypeError or UserError for what is no config.
+        """
+        parts = dict(own or {})
+        method = parts.pop("method", data["method"])
+        if config is None:
+            if METHODS.name_of(method) != data["method"]:
+                raise UserError(f"method: the run is of {data['method']}, not of {METHODS.name_of(method)}")
+            config = build(METHODS.find(method).Config, data["method_options"] | parts)
+        made = {"method_config": config, "metrics": find_metrics(data["metrics"])}
+        others = {name: kind for name, kind in get_type_hints(cls).items() if name not in made}
+        return cls(**made, **{name: checked(name, kind, data[name]) for name, kind in others.items()})
 
     def longer(self, samples: int | None) -> "RunConfig":
         """With a larger budget, or as it is."""
@@ -85,14 +95,18 @@ def run_config(
     metrics: Any = (),
 ) -> tuple[RunConfig, Task]:
     """Checks what a user asked for and completes it; `options` are those of the task and of the method."""
+    twice = fields(METHODS.find(method).Config, options).keys() & fields(TaskOptions).keys()
+    if twice:
+        raise UserError(f"{min(twice)}: the method has an option of the name of a task's; rename it")
     of_task = {name: value for name, value in options.items() if name in fields(TaskOptions)}
     of_method = {name: value for name, value in options.items() if name not in of_task}
-    name = METHODS.name_of(METHODS.find(method))
+    name = METHODS.name_of(method)
     seed = checked("seed", int, seed)
     if not 0 <= seed < 2**32:
         raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
     samples = None if samples is None else check_samples(samples)
     extra = find_metrics(metrics)
+    check_computable(extra)
     own = task if isinstance(task, Task) else None
     if own and of_task:
         raise UserError(f"{min(of_task)}: is chosen where the task is made, not here")
@@ -101,9 +115,10 @@ def run_config(
     known = None if own else step_cost(named)  # if so the task is made last, as it can take seconds
     made = own or (None if known else make_task(named, **of_task))
     cost = made.step_cost if made else known or "cheap"
-    config = configure(method, named, cost, of_method)
+    config = configure(method, "" if own else named, cost, of_method)  # a task of one's own has no settings by name
     made = made or make_task(named, **of_task)
     budget = made.budget if samples is None else samples
+    of_task = json.loads(json.dumps(of_task))  # as config.json has them
     return RunConfig(named, of_task, cost, name, config, seed, budget, extra, own is not None), made
 
 

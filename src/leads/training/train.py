@@ -13,12 +13,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from leads.compilation import keep_compiled_programs
-from leads.errors import UserError
+from leads.config.fields import Positive, checked
 from leads.methods.method import Method, targets_of
 from leads.rollouts import rollout
 from leads.tasks.task import Task
 from leads.training import checkpoint, grid, metrics
-from leads.training.metrics import Metric
+from leads.training.metrics import Metric, check_computable, find_metrics
 from leads.training.run import Run, plain
 from leads.training.run_config import RunConfig, run_config
 from leads.training.snapshots import Album
@@ -72,7 +72,7 @@ def train(
     _check(checkpoint_every, threads)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     default = Path("runs") / f"{config.task_in_paths}-{config.method_in_paths}-seed{seed}-{stamp}"
-    own = None if isinstance(method, str) else method
+    own = {} if isinstance(method, str) else {"method": method}
     run = Run.create(default if out is None else Path(out), config, own)
     return _continue(run, config, made, checkpoint_every, threads, report)
 
@@ -85,31 +85,32 @@ def resume(
     report: Report = lambda metrics: None,
     task: Task | None = None,
     method: Any = None,
-    metrics: Iterable[Metric] = (),
+    metrics: Iterable[Metric | str] = (),
+    **parts: Any,
 ) -> Path:
     """Continues an interrupted run to the same end that it would have had without the interruption.
 
     Given more `samples` than the run has, it goes on to those as if it had been begun with them.
-    A `task`, a `method` or `metrics` that exist only in Python have to be given again.
+    What exists only in Python has to be given again: a `task`, a `method`, `metrics`, or parts such as `measure`.
     """
     _check(checkpoint_every, threads)
-    run = Run.open(Path(directory), method)
+    run = Run.open(Path(directory), {"method": method} | parts)
     config = run.config.longer(samples)
-    given = {metric.name: metric for metric in metrics}
+    given = {metric.name: metric for metric in find_metrics(metrics)}
     config = replace(config, metrics=tuple(given.get(metric.name, metric) for metric in config.metrics))
+    check_computable(config.metrics)
     return _continue(run, config, config.make_task(task), checkpoint_every, threads, report)
 
 
 def _check(checkpoint_every: int, threads: int) -> None:
     for name, value in (("checkpoint_every", checkpoint_every), ("threads", threads)):
-        if value <= 0:
-            raise UserError(f"{name}: {value} is not allowed; give a number above 0")
+        checked(name, Positive[int], value)
 
 
 def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, threads: int, report: Report) -> Path:
     """Trains to the end of `config`, which may be further than that of the run so far."""
     keep_compiled_programs()
-    method = config.make_method(task, run.method)
+    method = config.make_method(task, run.own.get("method"))
     with run.lock(), ExitStack() as opened:
         if run.is_finished and config == run.config:
             return run.directory
@@ -128,8 +129,9 @@ def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, th
             episodes, before = collect(state.method, keys[0]), state.samples
             state, learning = update(state, episodes, keys[1])
             shown = fresh(state.method, keys[2]) if due(int(before), int(state.samples)) else None
-            numbers = {k: plain(v) for k, v in (evaluate(state, shown) | learning).items()}
-            line = {"epoch": epoch, "samples": int(state.samples)} | numbers
+            measured, first = evaluate(state, shown), {"epoch": epoch, "samples": int(state.samples)}
+            numbers = {name: plain(name, value) for name, value in (measured | learning | measured).items()}
+            line = first | numbers | first  # what a method calls its own metrics hides none of these
             run.append("metrics.jsonl", line)
             if shown is not None:
                 album.add(epoch, int(state.samples), shown, targets_of(method, state.method))
@@ -157,7 +159,7 @@ def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int],
 def initial_state(task: Task, method: Method, key: PRNGKeyArray) -> TrainState:
     """The state before the first epoch."""
     return TrainState(
-        method=method.init(jax.random.fold_in(key, 0)),
+        method=jax.tree.map(jnp.asarray, method.init(jax.random.fold_in(key, 0))),
         visited=jnp.zeros(grid.n_cells(task, task.bins), bool),
         visited_fine=jnp.zeros(grid.n_cells(task, task.fine_bins), bool),
         samples=jnp.int32(0),

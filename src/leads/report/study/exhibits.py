@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leads.agent import Agent, load
+from leads.config.fields import Config
 from leads.errors import UserError
 from leads.methods.method import HasTargets, LearnsMeasure
 from leads.report import style
@@ -100,7 +101,7 @@ def _exhibit(result: Result, best: bool, median: bool) -> Exhibit | None:
 
 def _learns_maps(result: Result, task: Task) -> bool:
     """Whether it is worth the seconds to load the agent; one whose method cannot be imported cannot be."""
-    if result.run is None or result.run.method is not None or not result.has_checkpoints:
+    if result.run is None or not result.has_checkpoints or not isinstance(result.run.config.method_config, Config):
         return False
     return isinstance(result.run.config.make_method(task), LearnsMeasure | HasTargets)
 

@@ -11,16 +11,17 @@ from collections.abc import Iterator
 from dataclasses import make_dataclass
 from math import isfinite
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from leads.config.fields import defaults, plain
+from leads.config.fields import Config, defaults, plain
+from leads.config.registry import CannotImport
 from leads.errors import UserError
 from leads.methods import METHODS, shipped_settings
-from leads.report.study.result import COST, COVERAGE, Entry, Result, Setting, Settings, class_of
+from leads.report.study.result import COST, COVERAGE, Entry, Result, Setting, Settings
 from leads.report.study.study import Study
 from leads.training.metrics import COMPUTED
 from leads.training.run import Run
+from leads.training.run_config import RunConfig
 from leads.training.snapshots import Snapshot, snapshots
 
 KEY = ("method", "variant", "task", "on_wall", "seed")
@@ -68,12 +69,17 @@ def _run_directories(directory: Path) -> Iterator[Path]:
 
 
 def _opened(path: Path) -> Run:
-    """A run; if its method cannot be imported any more, as when it stood in a script, its options have to do."""
-    config = json.loads((path / "config.json").read_text())
-    if class_of(config["method"]) is not None:
-        return Run.open(path)
-    options = make_dataclass("Options", [(name, Any) for name in config["method_options"]])
-    return Run.open(path, SimpleNamespace(Config=options))
+    """A run; if its method or a part of it cannot be imported any more, its options have to do."""
+    run = Run.open(path)
+    try:
+        assert run.config
+    except UserError as error:
+        if not isinstance(error.__cause__, CannotImport):
+            raise
+        data = json.loads((path / "config.json").read_text())
+        options = make_dataclass("Options", [(name, Any) for name in data["method_options"]])
+        run.__dict__["config"] = RunConfig.of_json(data, config=options(**data["method_options"]))
+    return run
 
 
 def _result(run: Run, finished: bool, settings: Settings, first_options: dict[str, Row]) -> Result:
@@ -93,9 +99,10 @@ def _entry(run: Run, first_options: dict[str, Row]) -> Entry:
     Options of a method that cannot be imported are compared with those of its first run.
     """
     config, options = run.config, plain(run.config.method_config)
-    if run.method is None:
+    if isinstance(config.method_config, Config):
         usual = defaults(METHODS.find(config.method).Config, options)
-        usual |= shipped_settings(config.method, config.task, config.step_cost)
+        task = "" if config.own_task else config.task
+        usual |= {k: v for k, v in shipped_settings(config.method, task, config.step_cost).items() if k in usual}
     else:
         usual = first_options.setdefault(config.method, options)
     options, usual = json.loads(json.dumps([options, usual]))
