@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -123,14 +124,21 @@ def test_an_estimator_from_outside_teaches_leads_and_is_calibrated(modules, tmp_
 
 
 def test_every_snippet_of_the_page_is_used(outside):
-    assert set(SNIPPETS) == {"my_task.py", "my_method.py", "my_measure.py", "my_metric.py", "suite.toml"}
+    assert set(SNIPPETS) == {
+        "my_task.py",
+        "my_method.py",
+        "my_measure.py",
+        "my_improvement.py",
+        "my_metric.py",
+        "suite.toml",
+    }
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("leads train")])
 def test_the_pages_commands_train(line, outside, tmp_path):
     _, *words = line.split()
     tiny = ["--samples", "600", "--out", str(tmp_path / "run"), "--no-figures", "--n-episode", "1"]
-    if "--method" not in words:
+    if not {"--method", "--improve"} & set(words):
         tiny += [
             word
             for name in ("measure_steps", "policy_steps", "td_steps")
@@ -153,3 +161,77 @@ def test_a_suite_of_outside_parts_is_done_by_workers_and_reported(outside):
     assert 0 < float(ours["straightness mean"]) <= 1 and ours["straightness n"] == "2"
     page = (outside / "report" / "index.html").read_text()
     assert "Repel" in page and "straightness" in page and "ice" in page
+
+
+def test_parts_of_a_method_that_exist_only_in_python_are_given_again(modules, tmp_path):
+    only_here = type("OnlyHere", (modules["my_measure"].InfoNce,), {"__module__": "nowhere"})
+    run = leads.train("maze-u", samples=600, out=tmp_path / "run", measure=only_here, **TINY)
+    with pytest.raises(leads.UserError, match=r"measure: nowhere:OnlyHere cannot be imported"):
+        leads.load(run)
+    assert leads.load(run, measure=only_here).n_skill == 3
+    leads.resume(run, samples=1_200, measure=only_here)
+    from leads.report.study.read import read_study
+
+    (result,) = read_study(tmp_path).results
+    assert result.entry.title.startswith("LEADS")
+
+
+def test_a_way_to_improve_from_outside_takes_a_task_on_the_host(modules, tmp_path):
+    """Shipped settings of the package's own way are left out; the new way's options are its own."""
+    run = leads.train("finger", samples=300, out=tmp_path / "run", improve=modules["my_improvement"].Greedy, n_skill=2)
+    agent = leads.load(run)
+    assert agent.config.method_config.improve.name == "my_improvement:Greedy"
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["distance"] < lines[0]["distance"] * 2 and "objective" not in lines[0]
+
+
+def test_a_metric_that_exists_only_in_python_is_asked_for_before_anything_changes(modules, tmp_path):
+    own = leads.Metric("own", "own", compute=lambda e: jnp.float32(1.0))
+    run = leads.train("maze-u", "random", samples=500, out=tmp_path / "run", metrics=own, n_episode=1)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(leads.UserError, match=r"^metrics: own has no compute here; give it again as metrics=$"):
+        leads.resume(run, samples=5_000)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_keys_and_plain_numbers_in_a_methods_state_survive(modules, tmp_path):
+    class Counting(modules["my_method"].Repel):
+        def init(self, key):
+            return super().init(key), {"epochs": 0, "key": key, "zeros": np.zeros(2)}
+
+        def act(self, state, *rest):
+            return super().act(state[0], *rest)
+
+        explore = act
+
+        def update(self, state, episodes, key):
+            learnt, metrics = super().update(state[0], episodes, key)
+            return (learnt, state[1] | {"epochs": state[1]["epochs"] + 1}), metrics | {"epoch": 99.0}
+
+    run = leads.train("maze-easy", Counting, samples=1_000, out=tmp_path / "run", n_episode=1)
+    state = leads.load(run, method=Counting).state[1]
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert state["epochs"] == len(lines) == lines[-1]["epoch"]
+    np.testing.assert_array_equal(
+        jax.random.key_data(state["key"]), jax.random.key_data(jax.random.fold_in(jax.random.key(0), 0))
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"measure": 5}, r"^measure: 5 cannot be used: it has no Config$"),
+        ({"method": None}, r"^method: None cannot be used: it has no Config$"),
+        ({"measure": "leads.methods.random:Random"}, r"^measure: .* cannot be used: it has no loss$"),
+        ({"method": "./my_method.py:Repel"}, r"^method: ./my_method.py:Repel cannot be imported"),
+        ({"task": "json:dumps"}, r"^task: json:dumps cannot be called without arguments"),
+        ({"task": "math:pi"}, r"^task: math:pi cannot be called without arguments"),
+        ({"checkpoint_every": 2.5}, r"^checkpoint_every: 2.5 is not a whole number$"),
+        ({"metrics": [leads.Metric("samples", "samples", compute=len)]}, r"^metrics: samples is the name of another"),
+        ({"metrics": [leads.Metric("half", "half", derive=len)]}, r"^metrics: half has no compute here"),
+    ],
+)
+def test_wrong_parts_are_refused_before_anything_is_written(wrong, message, tmp_path):
+    with pytest.raises(leads.UserError, match=message):
+        leads.train(**{"task": "maze-u", "samples": 100, "out": tmp_path / "run"} | wrong)
+    assert not (tmp_path / "run").exists()

@@ -59,7 +59,7 @@ def test_archived_states_have_the_colours_of_what_was_learnt(panels, open_agent,
             marked = [line.get_xydata()[0] for line in axes.lines]
             np.testing.assert_allclose(marked[0], plane.mark(open_agent.task.start))
             if draw is uncertainty_figure:
-                np.testing.assert_allclose(marked[1], plane.mark(targets[skill]))
+                np.testing.assert_allclose(marked[1], plane.mark(targets[skill]), rtol=1e-5)
 
 
 def test_only_what_was_learnt_is_drawn(agent, random_run):
