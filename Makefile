@@ -26,7 +26,7 @@ lint: $(VENV)/installed  ## style and types
 	$(BIN)/pyright
 
 docs: $(VENV)/installed  ## the documentation as a site: site/index.html
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 dist: $(VENV)/installed  ## a wheel and a source distribution, in dist/
 	$(BIN)/python -m build --no-isolation
