@@ -49,7 +49,7 @@ def test_a_file_means_every_combination(tmp_path):
     assert (config.noise, config.n_episode) == ("white", 1)
     assert jobs["maze-u/random-pink/seed-0"].method_config.n_episode == 2
     assert jobs["maze-u/random-pink/seed-0"].samples == 500
-    assert jobs["Pendulum-v1/random/seed-0"].task_options["features"] == (0, 2)
+    assert jobs["Pendulum-v1/random/seed-0"].task_options["features"] == [0, 2]
 
 
 GOOD = 'methods = ["random"]\ntasks = ["maze-u"]\nseeds = [0]\n'

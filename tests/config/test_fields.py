@@ -54,7 +54,12 @@ class Square(Round):
     Config = SquareConfig
 
 
-WHEELS = Registry("wheel", {"round": f"{__name__}:Round", "square": f"{__name__}:Square"})
+class Oval(Square):
+    """Of another package."""
+
+
+Alias = Oval
+WHEELS = Registry("wheel", (), {"round": f"{__name__}:Round", "square": f"{__name__}:Square"})
 
 
 @dataclass(frozen=True)
@@ -185,8 +190,9 @@ def test_a_part_brings_its_own_fields():
 
 def test_a_part_may_be_a_class_or_a_name_of_another_module():
     assert build(CartConfig, {"wheel": Square, "side": 4}).wheel.name == "square"
-    outside = build(CartConfig, {"wheel": f"{__name__}:Square"})
-    assert outside.wheel.part is Square and outside.wheel.name == f"{__name__}:Square"
+    assert build(CartConfig, {"wheel": f"{__name__}:Square"}).wheel.name == "square"  # the package's own, by any name
+    outside = build(CartConfig, {"wheel": f"{__name__}:Alias"})
+    assert outside.wheel.part is Oval and outside.wheel.name == f"{__name__}:Alias", "as it was given"
 
 
 @given(st.sampled_from(sorted(METHODS)))
@@ -208,3 +214,24 @@ def test_no_option_of_a_method_is_an_option_of_its_parts():
             parts = [set(fields(r.find(n).Config)) for r, n in ((MEASURES, measure), (IMPROVEMENTS, improve))]
             everything = fields(METHODS.find("leads").Config, {"measure": measure, "improve": improve})
             assert not parts[0] & parts[1] and len(everything) >= len(own)
+
+
+@dataclass(frozen=True)
+class ClashingConfig(CartConfig):
+    radius: float = 2.0
+    """The name of an option of the wheel."""
+
+
+class Bare(CartConfig):
+    axles: int = 2
+    """A field that no dataclass has made one."""
+
+
+def test_parts_with_options_of_one_name_are_refused():
+    with pytest.raises(UserError, match=r"^radius: two parts have an option of this name; rename one$"):
+        fields(ClashingConfig)
+    assert list(fields(ClashingConfig, {"wheel": "square"}))[-1] == "radius"
+
+
+def test_a_class_that_is_no_dataclass_is_read_as_far_as_it_is_one():
+    assert "axles" not in fields(Bare) and fields(Bare)["count"].doc == "Number of wheels."

@@ -144,7 +144,7 @@ def test_a_maze_on_the_host_is_the_maze_on_the_device_to_the_last_bit(on_wall, c
 
     policy = Partial(act, Actor(jax.random.key(1), 2, 3, 2, (32, 32)))
     device = jax.jit(lambda policy, key: on_device.rollout(task, policy, 3, 4, colour, key))(policy, key)
-    host = on_host.rollout(replace(task, dynamics=None), policy, 3, 4, colour, key)
+    host = on_host.rollout(replace(task, dynamics=None, step_cost="cheap"), policy, 3, 4, colour, key)
     for on_host_leaf, on_device_leaf in zip(jax.tree.leaves(host), jax.tree.leaves(device), strict=True):
         assert on_host_leaf.dtype == on_device_leaf.dtype and on_host_leaf.shape == on_device_leaf.shape
         assert np.array_equal(on_host_leaf, on_device_leaf)

@@ -9,7 +9,7 @@ import pytest
 from leads.errors import UserError
 from leads.tasks import make_task
 from leads.training import grid, metrics
-from leads.training.metrics import COMPUTED, METRICS, Evaluation, Metric, find_metrics
+from leads.training.metrics import COMPUTED, METRICS, Evaluation, Metric, check_computable, find_metrics
 
 TASK = make_task("maze-easy")
 OWN = Metric("mean_x", "mean x", digits=3, compute=lambda e: jnp.mean(e.episodes.states[..., 0]))
@@ -53,8 +53,8 @@ def test_a_metric_of_ones_own_is_computed_described_and_found_again(evaluation):
     assert float(numbers["mean_x"]) == pytest.approx(float(jnp.mean(evaluation().episodes.states[..., 0])))
     (again,) = find_metrics([json.loads(json.dumps(OWN.description()))])
     assert again == OWN and again.compute is None
-    with pytest.raises(UserError, match=r"^metrics: mean_x was made in Python; go on there"):
-        metrics.compute([again], evaluation())
+    with pytest.raises(UserError, match=r"^metrics: mean_x has no compute here; give it again"):
+        check_computable([again])
 
 
 def test_a_metric_is_imported_by_its_name_also_from_what_a_run_keeps(evaluation, tmp_path, monkeypatch):
@@ -73,7 +73,8 @@ def test_a_metric_is_imported_by_its_name_also_from_what_a_run_keeps(evaluation,
     [
         ("nowhere:longest", r"^metrics: nowhere:longest cannot be imported"),
         ("math:pi", r"^metrics: math:pi is not a Metric$"),
-        (Metric("coverage", "mine"), r"^metrics: coverage is the name of a metric of every run"),
+        (Metric("epoch", "mine"), r"^metrics: epoch is the name of another number of a run"),
+        (Metric("coverage", "mine"), r"^metrics: coverage is the name of another number of a run"),
     ],
 )
 def test_what_is_no_metric_is_refused(wanted, message):

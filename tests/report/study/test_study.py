@@ -127,7 +127,7 @@ def test_a_run_without_a_newer_metric_is_shown_as_missing(write_run, tmp_path):
 
 
 def test_metrics_of_ones_own_are_shown_like_the_others(write_run, tmp_path):
-    depth = Metric("depth", "depth", "m", digits=2, largest=40.0, ranked=True)
+    depth = Metric("depth", "depth", "m", digits=2, largest=40.0, ranked=True, compute=lambda evaluation: 0.0)
     for seed in (0, 1):
         write_run(tmp_path, seed=seed, extra=(depth,), coverage=90.0)
         write_run(tmp_path, method="metra", seed=seed)
