@@ -1,5 +1,6 @@
 """LEADS: a set of different skills, learnt without any reward, that together explore everywhere."""
 
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from leads.config.registry import imported
@@ -48,6 +49,8 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return metadata.version("leads")
     if name not in _WHERE:
         raise AttributeError(f"module 'leads' has no attribute {name!r}")
     return imported("leads", f"leads.{_WHERE[name]}:{name}")

@@ -145,3 +145,12 @@ def test_a_terminal_shows_a_bar_for_all_and_for_each_run(jobs, costs):
     everything, run = console.file.getvalue().splitlines()
     assert everything.startswith("all ") and everything.rstrip().endswith("1 running")
     assert run.startswith("maze-u/leads/seed-0 ") and run.rstrip().endswith("500 of 1,000 samples")
+
+
+def test_between_evaluations_the_last_known_numbers_are_shown_with_their_epoch():
+    progress = Progress()
+    assert progress._columns(LINE | METRICS)["skill coverage"] == "-"
+    progress._columns(LINE | METRICS | {"epoch": 4, "skill_coverage": 30.4})
+    later = progress._columns(LINE | {"epoch": 9, "coverage": 44.0, "skill_coverage": None, "distinctness": None})
+    assert later["coverage"] == "44 %"
+    assert (later["skill coverage"], later["distinctness"]) == ("30 % (epoch 4)", "0.26 (epoch 4)")

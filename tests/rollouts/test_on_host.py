@@ -9,6 +9,7 @@ import pytest
 from gymnasium.wrappers import TimeLimit
 from jax.tree_util import Partial
 
+from leads.errors import UserError
 from leads.nn import squashed_gaussian
 from leads.nn.networks import Actor
 from leads.rollouts import on_device, on_host
@@ -194,5 +195,18 @@ def test_what_goes_wrong_in_a_thread_is_not_lost():
             raise RuntimeError("out of paper")
 
     task = replace(lines.task(), make=Broken)
-    with pytest.raises(RuntimeError, match="out of paper"):
+    with pytest.raises(UserError, match=r"^environment: step \d+ of an episode failed \(RuntimeError: out of paper\)$"):
         on_host.rollout(task, constant_speed, 3, 2, "white", jax.random.key(0), threads=2)
+
+
+def test_an_observation_that_is_not_finite_is_named_with_its_step():
+    lines = Lines()
+
+    class Cracked(Line):
+        def step(self, action):
+            state, *rest = super().step(action)
+            return (state if self.steps < 3 else state * np.nan), *rest
+
+    task = replace(lines.task(), make=Cracked)
+    with pytest.raises(UserError, match=r"^environment: its observation at step 3 of an episode is not finite$"):
+        on_host.rollout(task, constant_speed, 3, 2, "white", jax.random.key(0))

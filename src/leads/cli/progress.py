@@ -53,6 +53,8 @@ class Progress(Display):
         self.run: str | None = None
         """The run directory, once there is one."""
         self.headline = HEADLINE
+        self.known: dict[str, tuple[int, str]] = {}
+        """The last known value of each headline metric, with its epoch: not every epoch evaluates skills."""
 
     def __call__(self, metrics: dict[str, Any]) -> None:
         if "run" in metrics:
@@ -67,10 +69,16 @@ class Progress(Display):
         self.show(_table(columns, metrics), line, now=metrics["samples"] >= metrics["budget"])
 
     def _columns(self, metrics: dict[str, Any]) -> dict[str, str]:
+        shown, now = {}, metrics["epoch"]
+        for metric in self.headline:
+            if metric.of(metrics) is not None:
+                self.known[metric.name] = now, metric.text(metric.of(metrics))
+            epoch, text = self.known.get(metric.name, (now, "-"))
+            shown[metric.title] = text if epoch == now else f"{text} (epoch {epoch})"
         return {
-            "epoch": str(metrics["epoch"]),
+            "epoch": str(now),
             "samples": f"{metrics['samples']:,}",
-            **{metric.title: metric.text(metric.of(metrics)) for metric in self.headline},
+            **shown,
             "samples/s": f"{metrics['samples_per_second']:,.0f}",
             "left": clock(metrics["seconds_left"]),
         }

@@ -7,7 +7,6 @@ numbers, lists are tuples, and a wrong value is one line that names the field an
 import ast
 import dataclasses
 import inspect
-import sys
 import textwrap
 import types
 from collections.abc import Callable, Mapping
@@ -32,6 +31,8 @@ class Limit:
     holds: Callable[[Any], bool]
 
 
+LARGEST = float(np.finfo(np.float32).max)
+"""Networks compute in 32 bits, in which larger numbers are infinite."""
 T = TypeVar("T")
 Positive = Annotated[T, Limit("a number above 0", lambda value: value > 0)]
 NonNegative = Annotated[T, Limit("a number from 0", lambda value: value >= 0)]
@@ -190,7 +191,7 @@ def _fitted(kind: Any, value: Any) -> Any:
     if origin is Literal:
         fits = value in get_args(kind)
     elif kind is float:
-        fits = type(value) in (int, float) and abs(value) <= sys.float_info.max
+        fits = type(value) in (int, float) and abs(value) <= LARGEST
     elif kind is int:
         fits = type(value) is int  # and not bool
     else:

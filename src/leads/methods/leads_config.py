@@ -52,9 +52,9 @@ class LeadsConfig(Config):
     """Bounded u: weight of being far from other skills, starting from the last targets."""
     novelty_weight: float = 2.0
     """Bounded u: weight of novelty."""
-    floor: float = 0.1
+    floor: Positive[float] = 0.1
     """Bounded u: e in log((p + e) / (k q + e))."""
-    sharpness: float = 100.0
+    sharpness: Positive[float] = 100.0
     """Bounded u: k in the same ratio."""
     candidates: Literal["archive", "epoch"] = "archive"
     """Bounded and literal u: targets are chosen among archived states, or states of this epoch's D_z (paper: epoch)."""

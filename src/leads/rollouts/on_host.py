@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leads.data.episodes import Episodes
+from leads.errors import UserError, in_a_line
 from leads.rollouts.noise import Colour, coloured_noise
 from leads.rollouts.on_device import Act
 from leads.tasks.task import Task
@@ -58,7 +59,10 @@ def rollout(
         for i in mine:
             if not alive[i]:
                 continue
-            states[t + 1, i], _, terminated[i], truncated, _ = environments[i].step(actions[t, i].copy())
+            try:
+                states[t + 1, i], _, terminated[i], truncated, _ = environments[i].step(actions[t, i].copy())
+            except Exception as error:  # environments have errors of their own
+                raise UserError(f"environment: step {t + 1} of an episode failed ({in_a_line(error)})") from error
             lengths[i] += 1
             alive[i] = not (terminated[i] or truncated)
 
@@ -70,6 +74,8 @@ def rollout(
             actions[t] = np.reshape(_actions(act, states[t].reshape(*batch, -1), skill, noise[t]), (n, -1))
             states[t + 1] = states[t]
             list(everyone(partial(step, t), shares))
+            if not np.isfinite(states[t + 1]).all():
+                raise UserError(f"environment: its observation at step {t + 1} of an episode is not finite")
     return Episodes(
         states=jnp.asarray(np.moveaxis(states, 0, 1).reshape(*batch, task.horizon + 1, -1)),
         actions=jnp.asarray(np.moveaxis(actions, 0, 1).reshape(*batch, task.horizon, -1)),

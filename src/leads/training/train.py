@@ -18,6 +18,7 @@ from leads.methods.method import Method, targets_of
 from leads.rollouts import rollout
 from leads.tasks.task import Task
 from leads.training import checkpoint, grid, metrics
+from leads.training.faults import check_finite
 from leads.training.metrics import Metric, check_computable, find_metrics
 from leads.training.run import Run, plain
 from leads.training.run_config import RunConfig, run_config
@@ -115,7 +116,8 @@ def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, th
         if run.is_finished and config == run.config:
             return run.directory
         key = jax.random.key(config.seed)
-        epoch, state = run.restore(initial_state(task, method, key))
+        saved, state = run.restore(initial_state(task, method, key))
+        epoch = saved
         run.rewind(epoch, config)
         report({"run": str(run.directory), "epoch": epoch, "note": task.note})
         collect = opened.enter_context(rollout.collection(task, method, threads))
@@ -127,7 +129,9 @@ def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, th
             epoch += 1
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
             episodes, before = collect(state.method, keys[0]), state.samples
+            check_finite(epoch, "episodes", episodes, saved)
             state, learning = update(state, episodes, keys[1])
+            check_finite(epoch, "state", state.method, saved)
             shown = fresh(state.method, keys[2]) if due(int(before), int(state.samples)) else None
             measured, first = evaluate(state, shown), {"epoch": epoch, "samples": int(state.samples)}
             numbers = {name: plain(name, value) for name, value in (measured | learning | measured).items()}
@@ -138,6 +142,7 @@ def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, th
             timing = clock.tick(epoch, int(state.samples))
             if epoch % checkpoint_every == 0 or state.samples >= config.samples:
                 checkpoint.save(run.checkpoints, epoch, state)
+                saved = epoch
             report(line | timing)
         run.write_summary(_summary(run))
     return run.directory
