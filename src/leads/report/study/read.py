@@ -72,7 +72,7 @@ def _opened(path: Path) -> Run:
     """A run; if its method or a part of it cannot be imported any more, its options have to do."""
     run = Run.open(path)
     try:
-        assert run.config
+        run.config  # noqa: B018 (read here, where what is wrong with it can be told apart)
     except UserError as error:
         if not isinstance(error.__cause__, CannotImport):
             raise
