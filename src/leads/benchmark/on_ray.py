@@ -32,11 +32,11 @@ class OnRay:
         try:
             import ray
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-            _try(address)
-            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
         except ImportError as error:
             raise UserError("engine: ray is not installed; install leads[ray]") from error
+        try:
+            _try(address)
+            ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
         except (OSError, ValueError, RuntimeError) as error:
             what = "engine: Ray cannot be started" if address is None else f"address: {address} cannot be used"
             raise UserError(f"{what} ({in_a_line(error)})") from error
