@@ -34,6 +34,12 @@ def test_a_method_of_another_name_is_not_taken_for_the_runs_own():
         through_json(config, method=Diayn)
 
 
+def test_a_task_for_a_run_that_makes_its_own_is_refused():
+    config, task = run_config("maze-u", "random", 0, 1_000, {})
+    with pytest.raises(UserError, match=r"^task: the run is of maze-u, which is made by its name; give none$"):
+        config.make_task(task)
+
+
 def test_a_task_of_ones_own_takes_no_settings_by_its_name():
     named_like = dataclasses.replace(make_task("finger"), name="hand")
     config, _ = run_config(named_like, "leads", 0, 1_000, {})

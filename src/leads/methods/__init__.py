@@ -1,6 +1,7 @@
 """The methods by name. A new one is its own file, its page in docs/methods and one line here."""
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -30,16 +31,19 @@ OURS = "leads"
 
 def configure(method: Any, task: str, step_cost: StepCost, options: dict[str, Any]) -> Any:
     """The config of a method, by name or itself, on a task: its defaults there, changed by `options`."""
-    config = METHODS.find(method).Config
-    known = fields(config, options)  # a part from outside lacks some of the options that are shipped
-    shipped = {name: value for name, value in shipped_settings(method, task, step_cost).items() if name in known}
-    return build(config, shipped | options)
+    return build(METHODS.find(method).Config, shipped_settings(method, task, step_cost, options) | options)
 
 
-def shipped_settings(method: Any, task: str, step_cost: StepCost) -> dict[str, Any]:
-    """Options of a method whose defaults are others on this task (settings.toml)."""
+def shipped_settings(
+    method: Any, task: str, step_cost: StepCost, options: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Options of a method whose defaults are others on this task (settings.toml).
+
+    Those of a part that `options` replaces by another are left out.
+    """
     on_host = {} if step_cost == "device" else host_settings(method)
-    return on_host | _settings_on(task, method)
+    known = fields(METHODS.find(method).Config, options)
+    return {name: value for name, value in (on_host | _settings_on(task, method)).items() if name in known}
 
 
 def host_settings(method: Any) -> dict[str, Any]:

@@ -47,6 +47,8 @@ class RunConfig:
 
     def make_task(self, own: Task | None = None) -> Task:
         if not self.own_task:
+            if own is not None:
+                raise UserError(f"task: the run is of {self.task}, which is made by its name; give none")
             return make_task(self.task, **self.task_options)
         if not isinstance(own, Task) or own.name != self.task:
             raise UserError(f"task: {self.task} was made in Python; go on there, and give it again as task=")

@@ -102,7 +102,7 @@ def _entry(run: Run, first_options: dict[str, Row]) -> Entry:
     if isinstance(config.method_config, Config):
         usual = defaults(METHODS.find(config.method).Config, options)
         task = "" if config.own_task else config.task
-        usual |= {k: v for k, v in shipped_settings(config.method, task, config.step_cost).items() if k in usual}
+        usual |= shipped_settings(config.method, task, config.step_cost, options)
     else:
         usual = first_options.setdefault(config.method, options)
     options, usual = json.loads(json.dumps([options, usual]))
