@@ -22,16 +22,16 @@ class Archive(eqx.Module):
         A state taken in inherits the visits of its nearest neighbour and one visit by the skill that found it.
         """
         slots, n_skill = self.visits.shape
-        distance, nearest = _nearest(features(new), features(self.states))
+        distance = jnp.min(_squared_distances(features(new), features(self.states)), axis=1)
         found = farthest_points(features(new), distance, admit)
-        visits = self.visits[nearest[found]] + jax.nn.one_hot(skill[found], n_skill)
+        visits = self.visits[self.nearest(new[found], features)] + jax.nn.one_hot(skill[found], n_skill)
         states, visits = jnp.concatenate([self.states, new[found]]), jnp.concatenate([self.visits, visits])
         keep = farthest_points(features(states), jnp.full(len(states), jnp.inf), slots)
         return Archive(states[keep], visits[keep])
 
     def nearest(self, s: Float[Array, "n state"], features) -> Int[Array, " n"]:
         """The slot whose state is nearest."""
-        return _nearest(features(s), features(self.states))[1]
+        return jnp.argmin(_squared_distances(features(s), features(self.states)), axis=1)
 
     def draw(self, count: int, key: PRNGKeyArray) -> Float[Array, "count state"]:
         return self.states[jax.random.randint(key, (count,), 0, len(self.states))]
@@ -41,15 +41,22 @@ def farthest_points(
     points: Float[Array, "n feature"], distance: Float[Array, " n"], count: int
 ) -> Int[Array, " count"]:
     """Farthest-point sampling: each next index is the point farthest from what was there and all chosen before it."""
+    # in rows, of whose columns all but one are only asked for their largest distance: an argmax over all is slow
+    padding = -len(points) % ROW
+    rows = [jnp.pad(feature, (0, padding)).reshape(-1, ROW) for feature in points.T]
+    distance = jnp.pad(distance, (0, padding), constant_values=-jnp.inf).reshape(-1, ROW)
 
     def choose(distance, _):
-        pick = jnp.argmax(distance)
-        return jnp.minimum(distance, jnp.sum((points - points[pick]) ** 2, axis=-1)), pick
+        column = jnp.argmax(jnp.max(distance, axis=0))
+        row = jnp.argmax(distance[:, column])
+        away = sum((feature - feature[row, column]) ** 2 for feature in rows)
+        return jnp.minimum(distance, away), row * ROW + column
 
     return jax.lax.scan(choose, distance, length=count)[1]
 
 
-def _nearest(points: Float[Array, "n feature"], others: Float[Array, "m feature"]) -> tuple[Array, Array]:
-    """Squared distance to, and index of, the nearest of `others`."""
-    squared = jnp.sum(points**2, -1)[:, None] - 2 * points @ others.T + jnp.sum(others**2, -1)
-    return jnp.maximum(jnp.min(squared, axis=1), 0.0), jnp.argmin(squared, axis=1)
+ROW = 128
+
+
+def _squared_distances(points: Float[Array, "n feature"], others: Float[Array, "m feature"]) -> Float[Array, "n m"]:
+    return jnp.sum(points**2, -1)[:, None] - 2 * points @ others.T + jnp.sum(others**2, -1)

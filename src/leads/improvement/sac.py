@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from leads.config.fields import Config, Fraction, Layers, Positive
 from leads.nn import squashed_gaussian
@@ -29,6 +29,8 @@ class SacConfig(Config):
     """Batch size of the updates (published: 256)."""
     discount: Fraction[float] = 0.99
     """Gamma (published: .99)."""
+    actor_every: Positive[int] = 1
+    """Gradient steps on the critics per step on actor and temperature (published: 1; TD3: 2)."""
     tau: Fraction[float] = 5e-3
     """Rate at which the target critics follow the critics (published: 5e-3)."""
     temperature: Positive[float] | None = None
@@ -57,6 +59,10 @@ class SacState(eqx.Module):
     targets: MLP
     """Slow copy of the critics, for their targets."""
     log_temperature: Learner[Float[Array, ""]]
+    steps: Int[Array, ""]
+    """Gradient steps so far."""
+    entropy: Float[Array, ""]
+    """Of the policy at its last step."""
 
 
 class Sac:
@@ -78,6 +84,8 @@ class Sac:
             critics=Learner.of(critics, c.learning_rate),
             targets=critics,
             log_temperature=Learner.of(log_temperature, c.temperature_learning_rate),
+            steps=jnp.int32(0),
+            entropy=jnp.float32(0),
         )
 
     def critics_loss(self, critics: MLP, state: SacState, batch: Experience, key: PRNGKeyArray):
@@ -106,19 +114,30 @@ class Sac:
         return log_temperature * jax.lax.stop_gradient(entropy - self.target_entropy), {}
 
     def update(self, state: SacState, batch: Experience, key: PRNGKeyArray):
-        """A gradient step on the critics, the policy and, unless it is fixed, the temperature."""
+        """A gradient step on the critics and, every so many steps, on the policy and its temperature."""
         critics_key, actor_key = jax.random.split(key)
-        critics, critic_metrics = state.critics.step(self.critics_loss, state, batch, critics_key)
+        critics, metrics = state.critics.step(self.critics_loss, state, batch, critics_key)
         follow = lambda old, new: old + self.config.tau * (new - old)
-        followed = jax.tree.map(follow, state.targets, critics.model)
-        state = eqx.tree_at(lambda s: (s.critics, s.targets), state, (critics, followed))
-        actor, actor_metrics = state.actor.step(self.actor_loss, state, batch, actor_key)
-        state = eqx.tree_at(lambda s: s.actor, state, actor)
-        metrics = critic_metrics | actor_metrics | {"temperature": jnp.exp(state.log_temperature.model)}
+        targets = jax.tree.map(follow, state.targets, critics.model)
+        state = eqx.tree_at(lambda s: (s.critics, s.targets, s.steps), state, (critics, targets, state.steps + 1))
+        improve, stay = lambda: self._improve_actor(state, batch, actor_key), lambda: _of_actor(state)
+        every = self.config.actor_every
+        actor = improve() if every == 1 else jax.lax.cond(state.steps % every == 1, improve, stay)
+        state = eqx.tree_at(_of_actor, state, actor)
+        return state, metrics | {"entropy": state.entropy, "temperature": jnp.exp(state.log_temperature.model)}
+
+    def _improve_actor(self, state: SacState, batch: Experience, key: PRNGKeyArray) -> tuple:
+        """A gradient step on the policy and, unless it is fixed, the temperature."""
+        actor, metrics = state.actor.step(self.actor_loss, state, batch, key)
+        log_temperature = state.log_temperature
         if self.config.temperature is None:
-            learnt, _ = state.log_temperature.step(self.temperature_loss, actor_metrics["entropy"])
-            state = eqx.tree_at(lambda s: s.log_temperature, state, learnt)
-        return state, metrics
+            log_temperature, _ = log_temperature.step(self.temperature_loss, metrics["entropy"])
+        return actor, log_temperature, metrics["entropy"]
+
+
+def _of_actor(state: SacState) -> tuple:
+    """What a step on the actor changes."""
+    return state.actor, state.log_temperature, state.entropy
 
 
 def values(

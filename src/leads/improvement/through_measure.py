@@ -106,13 +106,12 @@ class ThroughMeasure(Improvement):
         c = self.config
 
         def step(state: "LeadsState", key: PRNGKeyArray):
-            keys = jax.random.split(key, 1 + c.td_steps)
-            actor, metrics = state.policy.actor.ascend(self.objective, leads, state, episodes, keys[0])
+            policy_key, measure_key = jax.random.split(key)
+            actor, metrics = state.policy.actor.ascend(self.objective, leads, state, episodes, policy_key)
             mix = lambda old, new: c.policy_average * old + (1 - c.policy_average) * new
             average = jax.tree.map(mix, state.policy.average, actor.model)
             state = eqx.tree_at(lambda s: s.policy, state, Policy(actor, average))
-            off_policy = lambda state, key: leads.measure_step(state, recent, False, key)
-            return jax.lax.scan(off_policy, state, keys[1:])[0], metrics
+            return leads.measure_steps(state, recent, c.td_steps, False, measure_key)[0], metrics
 
         state, metrics = jax.lax.scan(step, state, jax.random.split(key, c.policy_steps))
         return state, jax.tree.map(jnp.mean, metrics)

@@ -70,8 +70,9 @@ class Factorised(Logits):
 
     def logits(self, s1, a, z, positives, marginal):
         anchor = self.phi(jnp.concatenate([s1, a, z], -1))
-        *positive, marginal = jnp.split(self.psi(jnp.concatenate([*positives, marginal])), len(positives) + 1)
-        return tuple(jnp.sum(anchor * psi, axis=-1) for psi in positive), anchor @ marginal.T
+        positive = jnp.split(self.psi(jnp.concatenate(positives)), len(positives)) if positives else ()
+        # alone, so that the compiler finds psi(s-) of the bootstrap to be the same and computes it once
+        return tuple(jnp.sum(anchor * psi, axis=-1) for psi in positive), anchor @ self.psi(marginal).T
 
 
 class Classifier(Logits):
@@ -154,5 +155,5 @@ def temporal_difference_loss(
     """Off-policy: the next state, f(s, a, s', z), and through w = exp f(s', a', s-, z) all that follows it."""
     weight = jnp.where(terminal & (after_end == "absorb"), 1.0, 1.0 - discount)
     w = jnp.where(terminal[:, None], 0.0, jnp.minimum(jnp.exp(jax.lax.stop_gradient(later)), cap))
-    negative = softplus(marginal) + discount * w * softplus(-marginal)
+    negative = softplus(marginal) + discount * w * (softplus(marginal) - marginal)  # softplus(-f) = softplus(f) - f
     return jnp.mean(weight * softplus(-following)) + jnp.mean(negative)

@@ -185,12 +185,12 @@ class Intrinsic:
         return eqx.tree_at(_learnt, state, learnt), jax.tree.map(lambda total: total / steps, sums)
 
     def _step(self, state: IntrinsicState, key: PRNGKeyArray):
-        """One gradient step on the model, one on SAC with the reward of the new model."""
+        """One gradient step on SAC, one on the model; the reward is the model's before, so that both share its pass."""
         keys = jax.random.split(key, 4)
         index, transitions = state.replay.draw(self.config.batch_size, keys[0])
         batch = self._batch(state, index, transitions)
         model, model_metrics = self.teach(state.model, batch, keys[1])
-        r = self.config.reward_scale * self.reward(model.model, batch, keys[2])
+        r = self.config.reward_scale * self.reward(state.model.model, batch, keys[2])
         after = self.afterwards(transitions)
         scaled = state.scaling(after.s), state.scaling(after.next_s)
         experience = Experience(scaled[0], after.a, after.z, r, scaled[1], after.terminal)

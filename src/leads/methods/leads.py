@@ -1,5 +1,6 @@
 """LEADS: learning diverse skills through successor state measures (Algorithm 1 of the paper)."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -118,14 +119,14 @@ class Leads:
 
     # Phase 2: fit the measure
 
-    def _draw(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray) -> MeasureBatch:
-        """What a step on the measure learns from."""
+    def _draw(self, state: LeadsState, episodes: Episodes, steps: int, key: PRNGKeyArray) -> MeasureBatch:
+        """What `steps` steps on the measure learn from, [step, batch, ...]: one pass of the policy for all of them."""
         c, measure = self.config, self.config.measure.config
-        keys = jax.random.split(key, 3)
-        batch = draw_batch(episodes, c.measure_batch_size, measure.measure_discount, measure.futures, keys[0])
+        keys, size = jax.random.split(key, 3), steps * self.config.measure_batch_size
+        batch = draw_batch(episodes, size, measure.measure_discount, measure.futures, keys[0])
         z, next_s = state.skills[batch.skill], state.scaling(batch.next_s)
         gaussian = self.improvement.policy(state.policy, next_s, z)
-        return MeasureBatch(
+        drawn = MeasureBatch(
             s=state.scaling(batch.s),
             a=batch.a,
             z=z,
@@ -133,31 +134,38 @@ class Leads:
             next_a=squashed_gaussian.sample(*gaussian, jax.random.normal(keys[1], batch.a.shape)),
             next=self.features(state, batch.next_s),
             future=self.features(state, batch.future_s),
-            marginal=self.features(state, self._draw_marginal(state, episodes, keys[2])),
+            marginal=self.features(state, self._draw_marginal(state, episodes, size, keys[2])),
             future_is_real=batch.future_is_real,
             terminal=batch.terminal,
         )
+        return jax.tree.map(lambda x: x.reshape(steps, c.measure_batch_size, *x.shape[1:]), drawn)
 
-    def _draw_marginal(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray) -> Float[Array, "batch state"]:
+    def _draw_marginal(
+        self, state: LeadsState, episodes: Episodes, size: int, key: PRNGKeyArray
+    ) -> Float[Array, "size state"]:
         """s- ~ p(s)."""
-        c = self.config
-        if c.marginal == "archive":
-            return state.archive.draw(c.measure_batch_size, key)
+        if self.config.marginal == "archive":
+            return state.archive.draw(size, key)
         skill_key, step_key = jax.random.split(key)
-        skill = jax.random.randint(skill_key, (c.measure_batch_size,), 0, c.n_skill)
+        skill = jax.random.randint(skill_key, (size,), 0, self.config.n_skill)
         episode, time = draw_steps(episodes, skill, step_key)
         return episodes.states[skill, episode, time + 1]
 
-    def measure_step(self, state: LeadsState, episodes: Episodes, on_policy: bool, key: PRNGKeyArray):
-        """One gradient step on the measure: (state, metrics)."""
-        batch = self._draw(state, episodes, key)
-        measure, metrics = state.measure.step(self.estimator.loss, batch, on_policy)
-        measure = measure.with_model(self.estimator.after_step(measure.model, batch))
+    def measure_steps(self, state: LeadsState, episodes: Episodes, steps: int, on_policy: bool, key: PRNGKeyArray):
+        """Gradient steps on the measure while the policy stands still: (state, metrics of every step)."""
+
+        def step(measure: Learner[Measure], batch: MeasureBatch):
+            measure, metrics = measure.step(self.estimator.loss, batch, on_policy)
+            return measure.with_model(self.estimator.after_step(measure.model, batch)), metrics
+
+        measure, metrics = jax.lax.scan(step, state.measure, self._draw(state, episodes, steps, key))
         return eqx.tree_at(lambda s: s.measure, state, measure), metrics
 
     def _fit_measure(self, state: LeadsState, episodes: Episodes, key: PRNGKeyArray):
-        step = lambda state, key: self.measure_step(state, episodes, True, key)
-        state, metrics = jax.lax.scan(step, state, jax.random.split(key, self.config.measure_steps))
+        steps = self.config.measure_steps
+        together = math.gcd(steps, DRAWN_TOGETHER)
+        some = lambda state, key: self.measure_steps(state, episodes, together, True, key)
+        state, metrics = jax.lax.scan(some, state, jax.random.split(key, steps // together))
         return state, jax.tree.map(jnp.mean, metrics)
 
     # What can be asked of the measure
@@ -232,6 +240,8 @@ class Leads:
         return episodes.states[skill, episode, time + 1], skill == jnp.arange(c.n_skill)[:, None]
 
 
+DRAWN_TOGETHER = 16
+"""Batches of the measure that are drawn at once, if the number of its steps can be divided so."""
 MARGINAL_DRAWS = 8192
 """States drawn from the skills' own marginal, where that is what the measure is relative to."""
 LARGEST_LOG_VISIT = 5.0

@@ -29,9 +29,9 @@ class LeadsConfig(Config):
     """Estimator of the measure, whose options come next (paper: c-learning)."""
     measure_of: Literal["features", "state"] = "features"
     """What the measure sees of s2: the task's features, or the whole state (paper: state)."""
-    measure_steps: Positive[int] = 256
+    measure_steps: Positive[int] = 128
     """Gradient steps on the measure after collecting (paper: 256)."""
-    measure_batch_size: Positive[int] = 256
+    measure_batch_size: Positive[int] = 192
     """Batch size of the measure's updates; the factorised form compares all pairs (paper: 1024)."""
     measure_learning_rate: Positive[float] = 5e-4
     """Learning rate of the measure (paper: 5e-4)."""
