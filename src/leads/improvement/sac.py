@@ -116,6 +116,7 @@ class Sac:
     def update(self, state: SacState, batch: Experience, key: PRNGKeyArray):
         """A gradient step on the critics and, every so many steps, on the policy and its temperature."""
         critics_key, actor_key = jax.random.split(key)
+        temperature = jnp.exp(state.log_temperature.model)
         critics, metrics = state.critics.step(self.critics_loss, state, batch, critics_key)
         follow = lambda old, new: old + self.config.tau * (new - old)
         targets = jax.tree.map(follow, state.targets, critics.model)
@@ -124,7 +125,7 @@ class Sac:
         every = self.config.actor_every
         actor = improve() if every == 1 else jax.lax.cond(state.steps % every == 1, improve, stay)
         state = eqx.tree_at(_of_actor, state, actor)
-        return state, metrics | {"entropy": state.entropy, "temperature": jnp.exp(state.log_temperature.model)}
+        return state, metrics | {"entropy": state.entropy, "temperature": temperature}
 
     def _improve_actor(self, state: SacState, batch: Experience, key: PRNGKeyArray) -> tuple:
         """A gradient step on the policy and, unless it is fixed, the temperature."""
