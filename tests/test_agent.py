@@ -54,6 +54,110 @@ def test_the_mean_action_is_the_default_and_repeats(tiny_run):
     assert not np.array_equal(agent.act(observation, 1), agent.act(observation, 1, key=jax.random.key(0)))
 
 
+@pytest.fixture(scope="module")
+def pendulum(tmp_path_factory):
+    """An agent for Pendulum-v1, whose actions go from -2 to 2."""
+    few = {"n_skill": 2, "n_episode": 1, "scale": 3.0, "horizon": 5}
+    out = tmp_path_factory.mktemp("runs") / "pendulum"
+    with leads.load(leads.train("gym:Pendulum-v1", "random", samples=10, out=out, **few)) as agent:
+        yield agent
+
+
+def test_actions_are_in_the_environments_own_range(pendulum):
+    """So that a user's own environment and the task's do with them what was learnt."""
+    own, made = gymnasium.make("Pendulum-v1"), pendulum.task.make()
+    assert made.action_space == own.action_space
+    observation, _ = own.reset(seed=0)
+    np.testing.assert_array_equal(observation, made.reset()[0])
+    largest = 0.0
+    for t in range(5):
+        key = jax.random.key(t)
+        action, scaled = pendulum.act(observation, 1, key), pendulum.act_scaled(observation, 1, key)
+        np.testing.assert_allclose(action, 2 * scaled, rtol=1e-6)
+        assert own.action_space.contains(action) and np.all(np.abs(scaled) <= 1)
+        observation, largest = own.step(action)[0], max(largest, abs(action[0]))
+        np.testing.assert_array_equal(observation, made.step(action)[0])
+    assert largest > 1
+    own.close()
+    made.close()
+
+
+def test_a_rollout_is_what_its_scaled_actions_do_in_ones_own_environment(pendulum):
+    episodes, environment = pendulum.episodes(1), gymnasium.make("Pendulum-v1")
+    observation, _ = environment.reset(seed=0)
+    path = [observation]
+    for action in np.asarray(episodes.actions[1, 0]):
+        path.append(environment.step(2 * action)[0])
+    environment.close()
+    np.testing.assert_allclose(episodes.states[1, 0], path, atol=1e-5)
+
+
+def test_many_observations_at_once(tiny_agent):
+    observations = np.random.default_rng(0).uniform(-1, 1, (5, 2))
+    skills = np.asarray([3, 0, 5, 5, 1])
+    apart = [tiny_agent.act(s, int(z)) for s, z in zip(observations, skills, strict=True)]
+    np.testing.assert_allclose(tiny_agent.act(observations, skills), apart, rtol=1e-5, atol=1e-6)
+    alike = tiny_agent.act(observations, 4)
+    assert alike.shape == (5, 2)
+    np.testing.assert_allclose(alike[2], tiny_agent.act(observations[2], 4), rtol=1e-5, atol=1e-6)
+    drawn = tiny_agent.act(np.zeros((5, 2)), 4, key=jax.random.key(0))
+    assert len(np.unique(drawn, axis=0)) == 5, "each has noise of its own"
+    assert tiny_agent.act(observations[:1], [2]).shape == (1, 2)
+
+
+def test_observations_as_environments_give_them(tiny_agent):
+    flat = tiny_agent.act([0.1, 0.2], 0)
+    for same in (
+        np.float64([0.1, 0.2]),
+        {"observation": [0.1, 0.2], "goal": 3},
+        [[0.1], [0.2]],
+        jax.numpy.float32([0.1, 0.2]),
+    ):
+        np.testing.assert_array_equal(tiny_agent.act(same, np.int64(0)), flat)
+
+
+@pytest.mark.parametrize("skill", [True, 1.0, 2.7, "1", -1, 6, None, [0, 1], np.float32(1), 10**30])
+def test_a_skill_that_is_none_is_refused(skill, tiny_agent):
+    for use in (tiny_agent.act, lambda s, z: tiny_agent.rollout(z), lambda s, z: tiny_agent.measure(s, s, z)):
+        with pytest.raises(leads.UserError, match=r"^skill: .*(is unknown; allowed are 0 to 5|give one number)"):
+            use(np.zeros(2), skill)
+
+
+@pytest.mark.parametrize(
+    "observation, message",
+    [
+        (np.zeros(3), r"its shape is \(3,\); give \(2,\) or \(n, 2\)"),
+        (np.zeros((2, 4, 2)), r"its shape is \(2, 4, 2\); give"),
+        (0.5, r"its shape is \(\); give"),
+        ([0.0, np.nan], r"\[0.0, nan\] is not finite"),
+        ("north", "'north' is not an array of numbers"),
+        ({"goal": 1}, r"its shape is \(\); give"),
+    ],
+)
+def test_an_observation_that_is_none_is_refused(observation, message, tiny_agent):
+    with pytest.raises(leads.UserError, match=f"^observation: {message}"):
+        tiny_agent.act(observation, 0)
+
+
+@pytest.mark.parametrize(
+    "use, message",
+    [
+        (lambda agent: agent.act(np.zeros(2), 0, key=3.5), "key: 3.5 is not a PRNG key; give jax.random.key"),
+        (lambda agent: agent.rollout(0, episodes=2.5), "episodes: 2.5 is not a whole number"),
+        (lambda agent: agent.rollout(0, episodes=0), "episodes: 0 is not allowed; give a number above 0"),
+        (lambda agent: agent.rollout(0, seed="x"), "seed: 'x' is not a whole number"),
+        (lambda agent: agent.episodes(10**9), r"episodes: 1000000000 needs \d.* TB of memory or more; there are \d"),
+        (lambda agent: agent.episodes(2, noise="blue"), "noise: 'blue' is not one of pink, white, or none"),
+        (lambda agent: agent.measure(np.zeros(3), np.zeros(2), 0), r"s1, s2: their shapes are \(3,\) and \(2,\); give"),
+        (lambda agent: leads.load(3), "run_dir: 3 is not the path of a file or directory"),
+        (lambda agent: leads.load(""), "run_dir: '' is not the path of a file or directory"),
+    ],
+)
+def test_other_values_that_are_none_are_refused(use, message, tiny_agent):
+    with pytest.raises(leads.UserError, match=f"^{message}"):
+        use(tiny_agent)
+
+
 def test_measure_is_the_exponential_of_its_log_and_takes_many_states(tiny_run):
     agent = leads.load(tiny_run)
     grid = np.random.default_rng(0).uniform(-1, 1, (3, 5, 2))

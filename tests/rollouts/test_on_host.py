@@ -208,5 +208,97 @@ def test_an_observation_that_is_not_finite_is_named_with_its_step():
             return (state if self.steps < 3 else state * np.nan), *rest
 
     task = replace(lines.task(), make=Cracked)
-    with pytest.raises(UserError, match=r"^environment: its observation at step 3 of an episode is not finite$"):
+    with pytest.raises(
+        UserError, match=r"^environment: its observation at step 3 of an episode is not finite \(NaN or infinity\)$"
+    ):
         on_host.rollout(task, constant_speed, 3, 2, "white", jax.random.key(0))
+
+
+class Faulty(Line):
+    """Begins as its class says."""
+
+    first: Any = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if isinstance(self.first, Exception):
+            raise self.first
+        return self.first, {}
+
+
+@pytest.mark.parametrize(
+    "first, message",
+    [
+        (RuntimeError("out of ink"), r"environment: reset failed \(RuntimeError: out of ink\)"),
+        (np.float32([np.nan]), r"environment: its observation at reset is not finite \(NaN or infinity\)"),
+        (
+            np.zeros(2),
+            r"environment: reset failed \(ValueError: an observation of shape \(2,\) was given; \(1,\) is .*",
+        ),
+        (np.float32(0), r"environment: reset failed \(ValueError: an observation of shape \(\) was given; .*"),
+    ],
+)
+def test_a_reset_that_fails_is_named(first, message, monkeypatch):
+    monkeypatch.setattr(Faulty, "first", first)
+    with pytest.raises(UserError, match=f"^{message}$"):
+        on_host.rollout(replace(Lines().task(), make=Faulty), constant_speed, 3, 2, "white", jax.random.key(0))
+
+
+def test_an_observation_of_another_size_is_not_stretched():
+    class Shrunk(Line):
+        def step(self, action):
+            state, *rest = super().step(action)
+            return state[0], *rest
+
+    with pytest.raises(UserError, match=r"^environment: step 1 of an episode failed \(ValueError: .* shape \(\) was"):
+        on_host.rollout(replace(Lines().task(), make=Shrunk), constant_speed, 3, 2, "white", jax.random.key(0))
+
+
+def test_an_action_that_is_not_finite_never_reaches_an_environment():
+    lines = Lines()
+
+    def act(s, skill, noise):
+        return jnp.where(s > 1.2, jnp.nan, SPEED[skill][..., None])
+
+    with pytest.raises(
+        UserError, match=r"^method: its action at step 3 of an episode is not finite \(NaN or infinity\)$"
+    ):
+        on_host.rollout(lines.task(), act, 3, 2, "white", jax.random.key(0))
+    assert [line.steps for line in lines.made] == [2] * 6 and all(line.closed for line in lines.made)
+
+
+def test_if_one_environment_cannot_be_made_none_stays_open():
+    lines = Lines()
+
+    def make():
+        if len(lines.made) == 4:
+            raise OSError("no paper left")
+        return lines.make()
+
+    with pytest.raises(UserError, match=r"^environment: making it failed \(OSError: no paper left\)$"):
+        on_host.rollout(replace(lines.task(), make=make), constant_speed, 3, 2, "white", jax.random.key(0))
+    assert len(lines.made) == 4 and all(line.closed for line in lines.made)
+
+
+class Strong(Line):
+    """Takes actions from 0 to 4, in double precision."""
+
+    def __init__(self):
+        super().__init__()
+        self.action_space = gymnasium.spaces.Box(0, 4, (1,), np.float64)
+
+
+def test_environments_get_actions_in_their_own_range_and_episodes_keep_them_scaled():
+    space = gymnasium.spaces.Box(0, 4, (1,), np.float64)
+    task = replace(Lines().task(), make=Strong, action_space=space)
+    act = lambda s, skill, noise: SPEED[skill][..., None] - 1
+    episodes = on_host.rollout(task, act, 3, 1, "white", jax.random.key(0))
+    assert episodes.states[:, 0, :, 0].tolist() == [[0, 2, 4, 4, 4], [0, 1.5, 3, 3, 3], [0, 1, 2, 3, 3]]
+    assert episodes.actions[:, 0, 0, 0].tolist() == [0, -0.25, -0.5]
+
+
+def test_a_task_that_says_another_action_space_than_its_environment_has_is_refused():
+    with pytest.raises(
+        UserError, match=r"^task: its environment takes actions of Box\(0.0, 4.0, .*, but its .* is Box\(-1"
+    ):
+        on_host.rollout(replace(Lines().task(), make=Strong), constant_speed, 3, 1, "white", jax.random.key(0))

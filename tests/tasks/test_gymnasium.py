@@ -1,5 +1,6 @@
 """Anybody's environments as tasks: their states, actions, start and episodes, and one clear line for what cannot be."""
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from gymnasium.wrappers import FlattenObservation, TimeLimit
 from leads.errors import UserError
 from leads.rollouts import on_host
 from leads.tasks import make_task
-from leads.tasks.gymnasium import BUDGET, HORIZON, START_SEED, FixedStart, environment_task
+from leads.tasks.gymnasium import BUDGET, HORIZON, START_SEED, environment_task
 
 ACTIONS = Box(np.float32([-0.2, 0.2]), np.float32([0.9, 0.7]))
 """Bounds of which the middle and half the range, rounded, do not add up to the ends."""
@@ -102,7 +103,7 @@ def test_every_episode_begins_as_reset_with_one_seed_does_and_a_note_says_so():
     for seed in (None, 3, 4):
         state, info = environment.reset(seed=seed, options={"tide": 1})
         assert np.array_equal(state, task.start) and info == {"options": {"tide": 1}}
-        environment.step(np.ones(2))
+        environment.step(ACTIONS.high)
     assert environment.unwrapped.seeds == [START_SEED] * 3
 
 
@@ -125,12 +126,11 @@ def test_a_start_that_no_seed_fixes_is_noted():
 
 
 def test_actions_from_minus_one_to_one_reach_from_the_lower_to_the_upper_bound_and_no_further():
-    environment = environment_task(Boat).make()
-    environment.reset()
-    for action in ([-1, -1], [1, 1], [0, 0], [0.5, -0.5], [7, -7], [np.inf, -np.inf]):
-        environment.step(np.float32(action))
-    given = np.asarray(environment.unwrapped.given)
+    task = environment_task(Boat)
+    scaled = np.float32([[-1, -1], [1, 1], [0, 0], [0.5, -0.5], [7, -7], [np.inf, -np.inf]])
+    given = task.environment_actions(scaled)
     assert given.dtype == np.float32
+    assert np.array_equal(given, [task.environment_actions(one) for one in scaled])
     low, high = ACTIONS.low, ACTIONS.high
     assert np.array_equal(given[[0, 1, 4, 5]], [low, high, [high[0], low[1]], [high[0], low[1]]])
     assert given[2:4].tolist() == [pytest.approx([0.35, 0.45]), pytest.approx([0.625, 0.325])]
@@ -142,25 +142,23 @@ def test_rounding_never_leads_beyond_the_bounds(dtype):
     low = rng.uniform(-3, 3, 500).astype(dtype)
     high = (low + rng.uniform(0.01, 3, 500)).astype(dtype)
     assert np.any((high + low) / 2 + (high - low) / 2 > high)  # without care it does
-    environment = FixedStart(with_spaces(action=Box(low, high, dtype=dtype))())
-    environment.env.step = lambda action: given.append(action) or (np.zeros(3), 0.0, False, False, {})
-    given: list[np.ndarray] = []
-    for side in (-1, 1):
-        environment.step(np.full(500, side, np.float32))
-    assert all(action.dtype == dtype and environment.env.action_space.contains(action) for action in given)
+    space = Box(low, high, dtype=dtype)
+    task = dataclasses.replace(environment_task(Boat), action_size=500, action_space=space)
+    given = [task.environment_actions(np.full(500, side, np.float32)) for side in (-1, 1)]
+    assert all(action.dtype == dtype and space.contains(action) for action in given)
     assert np.allclose(given, [low, high], rtol=0, atol=1e-6)
 
 
 def test_steps_are_the_environments_without_its_reward():
     task, original = environment_task(partial(Anchored, ends_at=3)), Anchored(ends_at=3)
     environment = task.make()
-    assert environment.action_space == Box(-1, 1, (2,), np.float32) and task.action_size == 2
+    assert environment.action_space == task.action_space == ACTIONS and task.action_size == 2
     assert environment.observation_space == Boat.observation_space
     environment.reset()
     original.reset()
     for t in range(3):
-        state, reward, terminated, truncated, info = environment.step(np.float32([1, -1]))
-        expected, *_ = original.step(np.float32([0.9, 0.2]))
+        state, reward, terminated, truncated, info = environment.step(np.float32([0.9, 0.2]))
+        expected, *_ = original.step(task.environment_actions(np.float32([1, -1])))
         assert np.array_equal(state, expected) and state.dtype == np.float32
         assert (reward, terminated, truncated, info) == (0.0, t == 2, False, {"time": t + 1})
 
@@ -170,7 +168,7 @@ def test_pictures_are_laid_flat_in_single_precision():
     assert task.start.tolist() == [0, 1, 2, 3, 4, 5] and task.start.dtype == np.float32
     environment = task.make()
     environment.reset()
-    state, *_ = environment.step(np.zeros(2))
+    state, *_ = environment.step(ACTIONS.low)
     assert state.tolist() == [1, 2, 3, 4, 5, 6] and state.dtype == np.float32
     assert task.features(state).tolist() == [2, 5]
     assert (task.low.tolist(), task.high.tolist()) == ([0, 0], [255, 255])
@@ -183,7 +181,7 @@ def test_of_a_dictionary_the_observation_is_taken():
     assert task.note is None  # what it wants is random, what it sees is not
     environment = task.make()
     environment.reset()
-    state, *_ = environment.step(np.float32([1, -1]))
+    state, *_ = environment.step(np.float32([0.9, 0.2]))
     assert state.tolist() == pytest.approx([0.25 + 0.09, -0.25 + 0.02]) and state.dtype == np.float32
 
 
@@ -287,7 +285,7 @@ def test_environments_by_name_step_as_gymnasium_makes_them(name, options, streng
     assert task.note is not None and "reset(seed=0)" in task.note
     actions = np.random.default_rng(0).uniform(-1, 1, (12, task.action_size)).astype(np.float32)
     theirs = episode(gymnasium.make(name.removeprefix("gym:")), strength * actions)
-    ours = task.make()
+    ours, actions = task.make(), task.environment_actions(actions)
     for seed in (1, 2):
         states = [ours.reset(seed=seed)[0], *(ours.step(action)[0] for action in actions)]
         assert np.array_equal(states, theirs) and states[-1].dtype == np.float32
@@ -443,13 +441,48 @@ def test_names_that_lead_nowhere(name, message):
         (REACHER | {"low": (0, np.inf)}, "low: (0, inf) is not numbers with commas between them"),
         (REACHER | {"high": (0, np.nan)}, "high: (0, nan) is not numbers with commas between them"),
         (REACHER | {"features": (4, 5.5)}, "features: (4, 5.5) is not numbers with commas between them"),
-        (REACHER | {"horizon": 0}, "horizon: 0 is not allowed; give a whole number above 0"),
-        (REACHER | {"horizon": -1}, "horizon: -1 is not allowed; give a whole number above 0"),
+        (REACHER | {"horizon": 0}, "horizon: 0 is not allowed; give a number above 0"),
+        (REACHER | {"horizon": -1}, "horizon: -1 is not allowed; give a number above 0"),
+        (REACHER | {"horizon": 2**31}, "horizon: 2147483648 is not allowed; give a number up to 2,147,483,647"),
         (REACHER | {"horizon": "long"}, "horizon: 'long' is not a whole number"),
     ],
 )
 def test_bad_options_of_a_named_environment(options, message):
     assert refusal(make_task, "gym:Reacher-v5", **options).startswith(message)
+
+
+class Broken(Boat):
+    """Does not begin, or not as it should."""
+
+    first: Any = None
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if self.first is None:
+            raise OSError("the harbour is\nclosed")
+        return self.first, {}
+
+
+@pytest.mark.parametrize(
+    "first, message",
+    [
+        (None, "task: its reset fails (OSError: the harbour is)"),
+        (np.float32([0, np.nan, 0]), "task: reset gives [0.0, nan, 0.0]; 3 finite numbers are needed"),
+        (np.zeros(4, np.float32), "task: reset gives [0.0, 0.0, 0.0, 0.0]; 3 finite numbers are needed"),
+        ("high tide", "task: its reset fails (ValueError: could not convert string to float: 'high tide')"),
+    ],
+)
+def test_an_environment_that_cannot_begin_is_named(first, message, monkeypatch):
+    monkeypatch.setattr(Broken, "first", first)
+    assert refusal(environment_task, Broken) == message
+
+
+def test_what_makes_no_environment_is_named():
+    def fails():
+        raise RuntimeError("no water")
+
+    assert refusal(environment_task, 3) == "make: 3 is not a function that makes an environment"
+    assert refusal(environment_task, fails) == "task: its make fails (RuntimeError: no water)"
 
 
 def test_an_environment_that_fails_without_a_word(registered):

@@ -33,18 +33,31 @@ class Limit:
 
 LARGEST = float(np.finfo(np.float32).max)
 """Networks compute in 32 bits, in which larger numbers are infinite."""
+LONGEST = 80
+"""Characters of a value in a message."""
+MOST = 2**31 - 1
+"""Sizes and steps are counted in 32 bits."""
+COUNTABLE = Limit(f"a number up to {MOST:,}", lambda value: not isinstance(value, int) or value <= MOST)
 T = TypeVar("T")
-Positive = Annotated[T, Limit("a number above 0", lambda value: value > 0)]
-NonNegative = Annotated[T, Limit("a number from 0", lambda value: value >= 0)]
+Positive = Annotated[T, Limit("a number above 0", lambda value: value > 0), COUNTABLE]
+NonNegative = Annotated[T, Limit("a number from 0", lambda value: value >= 0), COUNTABLE]
 Share = Annotated[T, Limit("a number from 0 to 1", lambda value: 0 <= value <= 1)]
 Fraction = Annotated[T, Limit("a number between 0 and 1", lambda value: 0 < value < 1)]
 Decay = Annotated[T, Limit("a number from 0 to below 1", lambda value: 0 <= value < 1)]
-Layers = Annotated[tuple[int, ...], Limit("sizes above 0", lambda sizes: bool(sizes) and min(sizes) > 0)]
+Layers = Annotated[
+    tuple[int, ...],
+    Limit("sizes above 0", lambda sizes: bool(sizes) and min(sizes) > 0),
+    Limit(f"sizes up to {MOST:,}", lambda sizes: max(sizes) <= MOST),
+]
 """Sizes of the hidden layers of a network."""
 
 
 def at_least(least: float) -> Limit:
     return Limit(f"a number from {least:g}", lambda value: value >= least)
+
+
+def at_most(most: int) -> Limit:
+    return Limit(f"a number up to {most:,}", lambda value: value <= most)
 
 
 @dataclass(frozen=True)
@@ -152,7 +165,7 @@ def parse(name: str, kind: Any, text: str) -> Any:
     with suppress(ValueError):  # what cannot be read is refused as it was written
         if get_origin(bare) is tuple:
             value = tuple(get_args(bare)[0](part) for part in text.split(","))
-        elif bare in (int, float, Path):
+        elif bare in (int, float):
             value = bare(text)
     return checked(name, kind, value)
 
@@ -175,11 +188,19 @@ def checked(name: str, kind: Any, value: Any) -> Any:
     try:
         fitted = _fitted(bare, value)
     except ValueError as error:
-        raise UserError(f"{name}: {'none' if value is None else repr(value)} is not {described(kind)}") from error
+        raise UserError(f"{name}: {'none' if value is None else shown(value)} is not {described(kind)}") from error
     for limit in limits:
         if not limit.holds(fitted):
-            raise UserError(f"{name}: {value} is not allowed; give {limit.allowed}")
+            raise UserError(f"{name}: {shown(value)} is not allowed; give {limit.allowed}")
     return fitted
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: in one line, and not longer than that."""
+    with suppress(ValueError):  # Python does not write out whole numbers of thousands of digits
+        text = " ".join(repr(value).split())
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return "a number with thousands of digits"
 
 
 def _fitted(kind: Any, value: Any) -> Any:
@@ -188,6 +209,8 @@ def _fitted(kind: Any, value: Any) -> Any:
     if origin is tuple and isinstance(value, (tuple, list, np.ndarray)):
         of, *_ = _apart(get_args(kind)[0])
         return tuple(_fitted(of, part.item() if isinstance(part, np.generic) else part) for part in value)
+    if kind is Path:
+        return _path(value)
     if origin is Literal:
         fits = value in get_args(kind)
     elif kind is float:
@@ -201,6 +224,13 @@ def _fitted(kind: Any, value: Any) -> Any:
     return float(value) if kind is float else value
 
 
+def _path(value: Any) -> Path:
+    """A ValueError for what names no file; an empty text would be the current directory."""
+    if not isinstance(value, str | Path) or str(value) == "" or "\0" in str(value):
+        raise ValueError
+    return Path(value)
+
+
 def described(kind: Any) -> str:
     """A kind in words."""
     bare, _, optional = _apart(kind)
@@ -210,7 +240,8 @@ def described(kind: Any) -> str:
         words = "a list of names" if get_args(bare)[0] is str else "numbers with commas between them"
     else:
         named = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a name"}
-        words = named.get(bare, str(bare))
+        named |= {Path: "the path of a file or directory", dict: "a table of names and values"}
+        words = named.get(get_origin(bare) or bare, str(bare))
     return f"{words}, or none" if optional else words
 
 

@@ -49,6 +49,7 @@ class Leads:
     evaluation_noise: Colour = "white"
 
     def __init__(self, config: LeadsConfig, task: Task):
+        config.check_on(task)
         self.config, self.task, self.noise = config, task, config.noise
         self.start = jnp.asarray(task.start)
         feature_size = task.feature_size if config.measure_of == "features" else task.state_size

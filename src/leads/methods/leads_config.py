@@ -8,6 +8,7 @@ from leads.errors import UserError
 from leads.improvement import IMPROVEMENTS
 from leads.measures import MEASURES
 from leads.rollouts.noise import Colour
+from leads.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class LeadsConfig(Config):
 
     n_skill: Positive[int] = 6
     """Number of skills (paper: 6)."""
-    skill_size: int = 20
+    skill_size: Positive[int] = 20
     """Dimension of the orthonormal skill vectors z (paper: 20)."""
     n_episode: Positive[int] = 16
     """Episodes per skill and epoch (paper: 16)."""
@@ -76,3 +77,11 @@ class LeadsConfig(Config):
         most = self.archive_size // (self.n_skill if self.candidates == "epoch" else 1)
         if self.uncertainty != "balanced" and self.n_targets > most:
             raise UserError(f"n_targets: {self.n_targets} is not allowed; give at most {most}")
+
+    def check_on(self, task: Task) -> None:
+        """Refuses what the task has not enough states for; the default does no harm where an epoch has fewer."""
+        most = max(self.n_skill * self.n_episode * task.horizon, LeadsConfig.archive_admit)
+        if self.archive_admit > most:
+            raise UserError(
+                f"archive_admit: {self.archive_admit} is not allowed; give at most the states of an epoch, {most}"
+            )

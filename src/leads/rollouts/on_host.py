@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium.spaces import Box
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leads.data.episodes import Episodes
@@ -37,7 +39,7 @@ def rollout(
     """
     batch, n = (n_skill, n_episode), n_skill * n_episode
     if environments is None:
-        made = [task.make() for _ in range(n)]
+        made = environments_of(task, n)
         try:
             return rollout(task, act, n_skill, n_episode, colour, key, made, threads)
         finally:
@@ -53,35 +55,80 @@ def rollout(
 
     def reset(mine: range) -> None:
         for i in mine:
-            states[0, i], _ = environments[i].reset(seed=int(seeds[i]))
+            try:
+                states[0, i] = _observed(environments[i].reset(seed=int(seeds[i]))[0], task)
+            except Exception as error:  # environments have errors of their own
+                raise _failed("reset", error) from error
 
-    def step(t: int, mine: range) -> None:
+    def step(t: int, given: np.ndarray, mine: range) -> None:
         for i in mine:
             if not alive[i]:
                 continue
             try:
-                states[t + 1, i], _, terminated[i], truncated, _ = environments[i].step(actions[t, i].copy())
-            except Exception as error:  # environments have errors of their own
-                raise UserError(f"environment: step {t + 1} of an episode failed ({in_a_line(error)})") from error
+                state, _, terminated[i], truncated, _ = environments[i].step(given[i].copy())
+                states[t + 1, i] = _observed(state, task)
+            except Exception as error:
+                raise _failed(f"step {t + 1} of an episode", error) from error
             lengths[i] += 1
             alive[i] = not (terminated[i] or truncated)
 
+    threads = min(threads, n)
     shares = [range(n)[k::threads] for k in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
         everyone = map if threads == 1 else pool.map
         list(everyone(reset, shares))
+        _check_finite(states[0], "environment: its observation at reset")
         for t in range(task.horizon):
             actions[t] = np.reshape(_actions(act, states[t].reshape(*batch, -1), skill, noise[t]), (n, -1))
+            _check_finite(actions[t], f"method: its action at step {t + 1} of an episode")
             states[t + 1] = states[t]
-            list(everyone(partial(step, t), shares))
-            if not np.isfinite(states[t + 1]).all():
-                raise UserError(f"environment: its observation at step {t + 1} of an episode is not finite")
+            list(everyone(partial(step, t, task.environment_actions(actions[t])), shares))
+            _check_finite(states[t + 1], f"environment: its observation at step {t + 1} of an episode")
     return Episodes(
         states=jnp.asarray(np.moveaxis(states, 0, 1).reshape(*batch, task.horizon + 1, -1)),
         actions=jnp.asarray(np.moveaxis(actions, 0, 1).reshape(*batch, task.horizon, -1)),
         lengths=jnp.asarray(lengths.reshape(batch)),
         terminated=jnp.asarray(terminated.reshape(batch)),
     )
+
+
+def environments_of(task: Task, n: int) -> list[gymnasium.Env]:
+    """So many environments of a task; if one cannot be made, none is left open."""
+    made: list[gymnasium.Env] = []
+    try:
+        for _ in range(n):
+            made.append(task.make())
+        _check_actions(task, made[0])
+    except BaseException as error:
+        for environment in made:
+            environment.close()
+        raise (_failed("making it", error) if isinstance(error, Exception) else error) from None
+    return made
+
+
+def _check_actions(task: Task, environment: gymnasium.Env) -> None:
+    """Refuses an environment in which other actions would happen than the task says."""
+    there = getattr(environment, "action_space", None)
+    said = task.action_space or Box(-1, 1, (task.action_size,), np.float32)
+    if isinstance(there, Box) and not all(map(np.array_equal, (there.low, there.high), (said.low, said.high))):
+        raise UserError(f"task: its environment takes actions of {there}, but its action_space is {said}")
+
+
+def _failed(what: str, error: Exception) -> UserError:
+    """Errors of environments do not say when they happened."""
+    return error if isinstance(error, UserError) else UserError(f"environment: {what} failed ({in_a_line(error)})")
+
+
+def _observed(state: Any, task: Task) -> Any:
+    """An observation, which NumPy would otherwise stretch to the size of a state."""
+    if np.shape(state) != (task.state_size,):
+        raise ValueError(f"an observation of shape {np.shape(state)} was given; {(task.state_size,)} is needed")
+    return state
+
+
+def _check_finite(numbers: np.ndarray, what: str) -> None:
+    if not np.isfinite(numbers).all():
+        raise UserError(f"{what} is not finite (NaN or infinity)")
 
 
 @eqx.filter_jit

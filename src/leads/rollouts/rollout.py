@@ -29,7 +29,7 @@ class Rollout:
         threads: int = 1,
     ):
         """`act(method's state, states, skill, noise)` gives actions in [-1, 1]."""
-        self.environments = [] if task.dynamics else [task.make() for _ in range(n_skill * n_episode)]
+        self.environments = [] if task.dynamics else on_host.environments_of(task, n_skill * n_episode)
         size = n_skill, n_episode
         of = lambda state: jax.tree_util.Partial(act, state)
         if task.dynamics:

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from leads.config.fields import Config, build
+from leads.config.fields import Config, Positive, build, shown
 from leads.config.registry import imported
 from leads.errors import UserError
 from leads.tasks.task import StepCost, Task
@@ -56,7 +56,7 @@ class TaskOptions(Config):
     """gym:ID: lower corner of the box in which coverage is counted (default: the observation space's bounds)."""
     high: tuple[float, ...] | None = None
     """gym:ID: upper corner of that box."""
-    horizon: int | None = None
+    horizon: Positive[int] | None = None
     """gym:ID: steps of an episode (default: the environment's own limit, or 200)."""
 
 
@@ -105,12 +105,12 @@ def complete_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return ({"on_wall": "terminate"} if "on_wall" in allowed else {}) | given
 
 
-def _allowed(name: str) -> tuple[str, ...]:
+def _allowed(name: Any) -> tuple[str, ...]:
     """The options of a kind of task."""
-    if name in TASKS:
-        return TASKS[name].options
-    kind, colon, _ = name.partition(":")
-    if not colon:
+    kind, colon, _ = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if colon:
+        return {"gym": ("features", "low", "high", "horizon"), "maze": ("on_wall", "maze")}.get(kind, ())
+    if not isinstance(name, str) or name not in TASKS:
         others = "maze:FILE.json, gym:ID and MODULE:NAME"
-        raise UserError(f"task: {name!r} is unknown; allowed are {', '.join(TASKS)}, {others}")
-    return {"gym": ("features", "low", "high", "horizon"), "maze": ("on_wall", "maze")}.get(kind, ())
+        raise UserError(f"task: {shown(name)} is unknown; allowed are {', '.join(TASKS)}, {others}")
+    return TASKS[name].options

@@ -4,13 +4,13 @@
 # pyright: reportAttributeAccessIssue=false
 
 from functools import cache
+from importlib import resources
 from math import cos, sin, sqrt
 from typing import Any
 
 import jax.numpy as jnp
 import mujoco
 import numpy as np
-from dm_control.suite import finger
 
 from leads.tasks.robot import Robot
 from leads.tasks.task import Task
@@ -20,6 +20,8 @@ ANGLES = (np.pi / 2, 0.0, np.pi / 2)
 TARGET_SIZE = 0.03
 """Radius of turn_hard's target, which here always stands straight above the hinge."""
 SUBSTEPS = 2
+COMMON = ("materials", "skybox", "visual")
+"""What the model's file includes."""
 SENSORS = ("proximal", "distal", "proximal_velocity", "distal_velocity", "hinge_velocity", "tip", "target", "spinner")
 """The model's first sensors, in its order; positions have three numbers. The two of touch follow."""
 
@@ -62,7 +64,9 @@ class Finger(Robot):
 
 @cache
 def _model() -> mujoco.MjModel:
-    model = mujoco.MjModel.from_xml_string(*finger.get_model_and_assets())
+    suite = resources.files("dm_control") / "suite"  # as files, because importing dm_control's suite begins OpenGL
+    assets = {f"./common/{name}.xml": (suite / f"common/{name}.xml").read_bytes() for name in COMMON}
+    model = mujoco.MjModel.from_xml_string((suite / "finger.xml").read_text(), assets)
     assert tuple(model.sensor(i).name for i in range(len(SENSORS))) == SENSORS
     hinge = model.body("spinner").pos
     model.site("target").pos[:] = hinge + [0.0, 0.0, model.geom("cap1").size.sum()]

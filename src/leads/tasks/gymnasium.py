@@ -3,15 +3,18 @@
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
-from leads.errors import UserError
+from leads.config.fields import shown
+from leads.errors import UserError, in_a_line
 from leads.tasks.task import Task
+
+T = TypeVar("T")
 
 START_SEED = 0
 """Every episode begins as reset(seed=START_SEED) does."""
@@ -21,7 +24,7 @@ BUDGET = 200_000
 
 
 class FixedStart(gymnasium.Wrapper):
-    """Flat float32 states, actions in [-1, 1], and one and the same start for every episode."""
+    """Flat float32 states, no reward, and one and the same start for every episode; actions are the environment's."""
 
     def __init__(self, environment: gymnasium.Env):
         super().__init__(environment)
@@ -35,22 +38,17 @@ class FixedStart(gymnasium.Wrapper):
             raise UserError(f"task: its actions are {_kind(action)}; they must be a Box of one axis")
         if not np.isfinite([action.low, action.high]).all():
             raise UserError("task: its actions have no bounds; wrap it so that they have")
-        self._low, self._high, self._dtype = action.low, action.high, action.dtype
-        self._centre, self._range = (action.high + action.low) / 2, (action.high - action.low) / 2
         size = int(np.prod(observation.shape))
         low, high = (np.asarray(x, np.float32).reshape(-1) for x in (observation.low, observation.high))
         self.box = Box(low, high, (size,), np.float32)
-        self.observation_space, self.action_space = self.box, Box(-1, 1, action.shape, np.float32)
-        self.action_size = action.shape[0]
+        self.observation_space, self.actions = self.box, action
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         observation, info = self.env.reset(seed=START_SEED, options=options)
         return self._flat(observation), info
 
     def step(self, action: np.ndarray):
-        aim = self._centre + np.clip(action, -1, 1) * self._range
-        aim = np.clip(aim, self._low, self._high).astype(self._dtype)  # rounding may have led beyond
-        observation, _, terminated, truncated, info = self.env.step(aim)
+        observation, _, terminated, truncated, info = self.env.step(action)
         return self._flat(observation), 0.0, terminated, truncated, info
 
     @staticmethod
@@ -86,18 +84,22 @@ def environment_task(
     `high` the box of them in which coverage is counted (by default the observation space's bounds), and `horizon` the
     steps of an episode (by default the environment's own limit, or 200). Videos need a `make` that takes `render_mode`.
     """
+    if not callable(make):
+        raise UserError(f"make: {shown(make)} is not a function that makes an environment")
     takes_mode = "render_mode" in inspect.signature(make).parameters
     rendered = lambda render_mode=None: FixedStart(make(render_mode=render_mode) if takes_mode else make())
-    environment = rendered()
+    environment = _tried("make", rendered)
     try:
-        start, again = environment.reset()[0], environment.reset()[0]
-        other = environment._flat(environment.env.reset(seed=START_SEED + 1)[0])
-        space, action_size = environment.box, environment.action_size
+        start, again, other = _tried("reset", lambda: _starts(environment))
+        space, actions = environment.box, environment.actions
         limited = environment.has_wrapper_attr("_max_episode_steps")
         limit = environment.get_wrapper_attr("_max_episode_steps") if limited else None
     finally:
         environment.close()
-    size = len(start)
+    size = len(space.low)
+    for observed in (start, again, other):
+        if observed.shape != (size,) or not np.isfinite(observed).all():
+            raise UserError(f"task: reset gives {shown(observed.tolist())}; {size} finite numbers are needed")
     if features is None and size > 3:
         raise UserError(f"features: say which of the {size} entries of the observation count, like 0,1")
     index = tuple(range(size)) if features is None else tuple(np.atleast_1d(features).tolist())
@@ -120,7 +122,8 @@ def environment_task(
     return Task(
         name=name,
         start=start,
-        action_size=action_size,
+        action_size=len(actions.low),
+        action_space=actions,
         horizon=steps,
         budget=budget,
         features=lambda s: s[..., jnp.asarray(index)],
@@ -131,6 +134,22 @@ def environment_task(
         fine_bins=50 if len(index) < 3 else 20,
         note=note,
     )
+
+
+def _tried(what: str, doing: Callable[[], T]) -> T:
+    """The result of what an environment does, which may raise errors of its own."""
+    try:
+        return doing()
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"task: its {what} fails ({in_a_line(error)})") from error
+
+
+def _starts(environment: FixedStart) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two as every episode begins, and one of another seed."""
+    start, again = environment.reset()[0], environment.reset()[0]
+    return start, again, environment._flat(environment.env.reset(seed=START_SEED + 1)[0])
 
 
 def _corner(side: str, values: Any, index: tuple[int, ...]) -> np.ndarray:

@@ -196,6 +196,8 @@ def own_maze(name: str, maze: dict[str, Any], on_wall: OnWall) -> Task:
 def read_maze(path: Path) -> Maze:
     """A user's maze from a JSON file `{"start": [x, y], "walls": [[x1, y1, x2, y2], ...]}`."""
     try:
+        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+            raise UserError(f"maze file {path}: it is not a regular file")
         data: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"maze file {path}: {error.strerror}") from error

@@ -1,8 +1,5 @@
 """Makes the tasks known to Gymnasium: gymnasium.make("leads/MazeHard-v0"), gymnasium.make("leads/FetchSlide-v0")."""
 
-import os
-from ctypes.util import find_library
-
 import farama_notifications
 import gymnasium
 
@@ -11,9 +8,6 @@ from leads.tasks import TASKS
 
 def register() -> None:
     """Registers all; a second time does nothing."""
-    # Without a screen MuJoCo draws by EGL if that is there, and has to be told before it is first imported.
-    if "DISPLAY" not in os.environ:
-        os.environ.setdefault("MUJOCO_GL", "egl" if find_library("EGL") else "disable")
     # Gymnasium-Robotics would print a notice about environments that are not used here.
     farama_notifications.notifications.pop("gymnasium_robotics", None)
     _register("Maze", "gymnasium_maze:MazeEnv", TASKS["maze-hard"].horizon)

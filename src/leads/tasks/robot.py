@@ -3,6 +3,8 @@
 # MuJoCo declares no types.
 # pyright: reportAttributeAccessIssue=false
 
+import sys
+import warnings
 from abc import abstractmethod
 from typing import Any
 
@@ -12,9 +14,12 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from leads.errors import UserError
+from leads.tasks.opengl import told_mujoco
 
 WIDTH, HEIGHT = 480, 360
 """Pixels of a picture."""
+GL_CONTEXT = sys.modules[mujoco.Renderer.__module__].gl_context
+"""Where MuJoCo's renderer looks for OpenGL."""
 
 
 class Robot(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -92,7 +97,8 @@ def new_renderer(model: mujoco.MjModel) -> mujoco.Renderer:
     try:
         model.vis.global_.offwidth = max(model.vis.global_.offwidth, WIDTH)
         model.vis.global_.offheight = max(model.vis.global_.offheight, HEIGHT)
-        return mujoco.Renderer(model, HEIGHT, WIDTH)
+        with told_mujoco(GL_CONTEXT), warnings.catch_warnings(action="ignore"):  # the error says what GLFW warns of
+            return mujoco.Renderer(model, HEIGHT, WIDTH)
     except Exception as error:  # each OpenGL backend has errors of its own
         raise UserError(
             f"rendering: no OpenGL without a screen ({error}); install EGL and set MUJOCO_GL=egl, or osmesa"

@@ -36,7 +36,7 @@ def no_environment(render_mode: str | None = None) -> gymnasium.Env:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A task with box states and actions in [-1, 1]."""
+    """A task with box states, and actions that methods see in [-1, 1]."""
 
     name: str
     start: np.ndarray
@@ -54,6 +54,8 @@ class Task:
     """Upper corner of the coverage grid."""
     make: Callable[..., gymnasium.Env] = no_environment
     """The task as a Gymnasium environment, for stepping on the host and for films; takes `render_mode`."""
+    action_space: gymnasium.spaces.Box | None = None
+    """The actions of that environment; by default from -1 to 1."""
     dynamics: Dynamics | None = None
     """The task as JAX functions; a task without them is stepped on the host."""
     step_cost: StepCost = None  # type: ignore[assignment]
@@ -95,6 +97,15 @@ class Task:
     def grid_axes(self) -> tuple[int, ...]:
         """The features that the grids divide."""
         return tuple(range(self.feature_size)) if self.counted is None else self.counted
+
+    def environment_actions(self, scaled: Float[np.ndarray, "*batch action"]) -> np.ndarray:
+        """Actions in [-1, 1] as the environment takes them: -1 is the lower bound of `action_space`, 1 the upper."""
+        space = self.action_space
+        if space is None:
+            return scaled
+        centre, half = (space.high + space.low) / 2, (space.high - space.low) / 2
+        aim = centre + np.clip(scaled, -1, 1) * half
+        return np.clip(aim, space.low, space.high).astype(space.dtype)  # rounding may have led beyond
 
     def network_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """Features as networks see them: centred on the box and divided by `unit`."""

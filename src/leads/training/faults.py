@@ -1,23 +1,49 @@
-"""Numerical faults: a number that is not finite stops a run, by name, before anything is made of it."""
+"""Faults that stop a run by name: numbers that are not finite, before anything is made of them, and lack of memory."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from leads.data.episodes import Episodes
 from leads.errors import UserError
 
+OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory")
+"""What XLA says then."""
 
-def check_finite(epoch: int, what: str, tree: Any, last_good: int) -> None:
-    """Refuses NaN and infinity in a tree of arrays, with the checkpoint that is left to go on from."""
-    leaves = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]}
+
+def check_finite(what: str, tree: Any) -> None:
+    """Refuses NaN and infinity in a tree of arrays."""
+    leaves = {jax.tree_util.keystr(path): jnp.asarray(x) for path, x in jax.tree_util.tree_flatten_with_path(tree)[0]}
     numbers = {name: leaf for name, leaf in leaves.items() if jnp.issubdtype(leaf.dtype, jnp.floating)}
     for name, finite in zip(numbers, _are_finite(list(numbers.values())), strict=True):
         if not finite:
-            left = f"the checkpoint of epoch {last_good} is kept" if last_good else "there is no checkpoint yet"
-            raise UserError(f"epoch {epoch}: {what}{name} is not finite (NaN or infinity); {left}")
+            raise UserError(f"{what}{name} is not finite (NaN or infinity)")
 
 
 @jax.jit
 def _are_finite(leaves: list[jax.Array]) -> list[jax.Array]:
     return [jnp.all(jnp.isfinite(leaf)) for leaf in leaves]
+
+
+def check_episodes(episodes: Episodes) -> None:
+    """Refuses states and actions that are not finite, with the first step at which one is."""
+    if all(_are_finite([episodes.states, episodes.actions])):
+        return
+    at_times = lambda numbers: ~np.isfinite(np.asarray(numbers)).all(axis=(0, 1, 3))
+    states, actions = at_times(episodes.states), at_times(episodes.actions)
+    first = min(np.flatnonzero(states).tolist() + (1 + np.flatnonzero(actions)).tolist())
+    if states[0]:
+        raise UserError("environment: its observation at reset is not finite (NaN or infinity)")
+    what = "method: its action" if actions[first - 1] else "environment: its observation"
+    raise UserError(f"{what} at step {first} of an episode is not finite (NaN or infinity)")
+
+
+def named(error: BaseException) -> str | None:
+    """What a fault is called; None for what is not a fault of this kind, but an interruption or a mistake in code."""
+    if isinstance(error, UserError):
+        return str(error)
+    said = str(error) if isinstance(error, RuntimeError) else ""
+    ran_out = isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY)
+    return "there was not enough memory" if ran_out else None

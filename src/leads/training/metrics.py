@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from leads.config.fields import shown
 from leads.config.registry import imported
 from leads.data.episodes import Episodes
 from leads.errors import UserError
@@ -126,6 +127,8 @@ HEADLINE = [metric for metric in METRICS.values() if metric.headline]
 
 def find_metrics(wanted: Any) -> tuple[Metric, ...]:
     """Metrics from outside the package: objects, `module:name`, or what a run's config keeps of them."""
+    if not isinstance(wanted, str | Metric | Iterable):
+        raise UserError(f"metrics: {shown(wanted)} is not a list of metrics or of their MODULE:NAME")
     found = tuple(_find(metric) for metric in ([wanted] if isinstance(wanted, str | Metric) else wanted))
     names = [metric.name for metric in found]
     for name in names:
@@ -149,6 +152,8 @@ def _find(wanted: Any) -> Metric:
         if not isinstance(found, Metric):
             raise UserError(f"metrics: {wanted} is not a Metric")
         return replace(found, source=wanted)
+    if not isinstance(wanted, Mapping):
+        raise UserError(f"metrics: {shown(wanted)} is not a Metric")
     try:
         return replace(_find(wanted["source"]), **wanted) if wanted["source"] else Metric(**wanted)
     except (UserError, TypeError, KeyError):

@@ -51,8 +51,19 @@ class Run:
                 run.refuse_if_used()
                 run._write_config(config)
         except OSError as error:
-            raise UserError(f"out: {directory} cannot be written ({error.strerror})") from error
+            raise run._cannot_be_written(error) from error
         return run
+
+    def check_unused(self) -> None:
+        """Refuses at once, and without a trace, a directory in which no run can begin."""
+        try:
+            if self.directory.exists():
+                self.refuse_if_used()
+        except OSError as error:
+            raise self._cannot_be_written(error) from error
+
+    def _cannot_be_written(self, error: OSError) -> UserError:
+        return UserError(f"out: {self.directory} cannot be written ({error.strerror})")
 
     def refuse_if_used(self) -> None:
         """A directory in which a run can begin holds nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
-from leads.config.fields import build, checked, fields, plain
+from leads.config.fields import build, checked, fields, plain, shown
 from leads.errors import UserError
 from leads.methods import METHODS, configure
 from leads.methods.method import Method
@@ -103,16 +103,14 @@ def run_config(
     of_task = {name: value for name, value in options.items() if name in fields(TaskOptions)}
     of_method = {name: value for name, value in options.items() if name not in of_task}
     name = METHODS.name_of(method)
-    seed = checked("seed", int, seed)
-    if not 0 <= seed < 2**32:
-        raise UserError(f"seed: {seed} is not allowed; give a number from 0 to {2**32 - 1}")
+    seed = check_seed(seed)
     samples = None if samples is None else check_samples(samples)
     extra = find_metrics(metrics)
     check_computable(extra)
     own = task if isinstance(task, Task) else None
     if own and of_task:
         raise UserError(f"{min(of_task)}: is chosen where the task is made, not here")
-    named = own.name if own else str(task)
+    named: Any = own.name if own else task
     of_task = {} if own else complete_options(named, of_task)
     known = None if own else step_cost(named)  # if so the task is made last, as it can take seconds
     made = own or (None if known else make_task(named, **of_task))
@@ -124,8 +122,15 @@ def run_config(
     return RunConfig(named, of_task, cost, name, config, seed, budget, extra, own is not None), made
 
 
+def check_seed(seed: Any) -> int:
+    seed = checked("seed", int, seed)
+    if not 0 <= seed < 2**32:
+        raise UserError(f"seed: {shown(seed)} is not allowed; give a number from 0 to {2**32 - 1}")
+    return seed
+
+
 def check_samples(samples: Any) -> int:
     samples = checked("samples", int, samples)
     if not 0 < samples <= MOST_SAMPLES:
-        raise UserError(f"samples: {samples} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
+        raise UserError(f"samples: {shown(samples)} is not allowed; give a number from 1 to {MOST_SAMPLES:,}")
     return samples

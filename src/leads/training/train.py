@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from leads.compilation import keep_compiled_programs
-from leads.config.fields import Positive, checked
+from leads.config.fields import Positive, at_most, checked, shown
+from leads.errors import UserError
 from leads.methods.method import Method, targets_of
 from leads.rollouts import rollout
 from leads.tasks.task import Task
-from leads.training import checkpoint, grid, metrics
-from leads.training.faults import check_finite
+from leads.training import metrics
+from leads.training.epoch import EVALUATION_EPISODES, evaluations, initial_state, phases
+from leads.training.faults import check_episodes, check_finite
+from leads.training.last_epoch import LastEpoch
+from leads.training.memory import check_memory
 from leads.training.metrics import Metric, check_computable, find_metrics
 from leads.training.run import Run, plain
 from leads.training.run_config import RunConfig, run_config
@@ -27,20 +28,8 @@ from leads.training.timing import Clock
 
 Report = Callable[[dict[str, Any]], None]
 """Called once at the start with {run, epoch, note}, and after every epoch with a dict of metrics, budget and speed."""
-
-EVALUATION_EPISODES = 20
-"""Fresh episodes per skill from which the metrics of skills are computed."""
-HOST_EVALUATION = 2
-"""Training steps per evaluation step on the host, where a fresh step costs as much as one to learn from."""
-
-
-class TrainState(eqx.Module):
-    """Everything that training changes; with the seed it determines all that follows."""
-
-    method: Any
-    visited: Bool[Array, " cell"]
-    visited_fine: Bool[Array, " fine_cell"]
-    samples: Int[Array, ""]
+MOST_THREADS = 1024
+"""Threads that every machine can begin."""
 
 
 def train(
@@ -51,7 +40,7 @@ def train(
     out: str | Path | None = None,
     checkpoint_every: int = 10,
     threads: int = 1,
-    report: Report = lambda metrics: None,
+    report: Report | None = None,
     metrics: Iterable[Metric | str] = (),
     **options: Any,
 ) -> Path:
@@ -65,17 +54,19 @@ def train(
         out: New run directory; by default one under runs/.
         checkpoint_every: Epochs between checkpoints.
         threads: Threads that step simulators; they change nothing but the speed.
-        report: Called once at the start and after every epoch with a dict of metrics.
+        report: Called once at the start and after every epoch with a dict of metrics; None is silent.
         metrics: Metrics of your own, or their `MODULE:NAME`.
         **options: Options of the task and of the method.
     """
     config, made = run_config(task, method, seed, samples, options, metrics)
-    _check(checkpoint_every, threads)
+    _check(checkpoint_every, threads, report)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    default = Path("runs") / f"{config.task_in_paths}-{config.method_in_paths}-seed{seed}-{stamp}"
+    default = Path("runs") / f"{config.task_in_paths}-{config.method_in_paths}-seed{config.seed}-{stamp}"
+    directory = default if out is None else checked("out", Path, out)
     own = {} if isinstance(method, str) else {"method": method}
-    run = Run.create(default if out is None else Path(out), config, own)
-    return _continue(run, config, made, checkpoint_every, threads, report)
+    Run(directory).check_unused()
+    learner = _Learner.of(config, made, own.get("method"))
+    return _continue(Run.create(directory, config, own), config, learner, checkpoint_every, threads, report)
 
 
 def resume(
@@ -83,7 +74,7 @@ def resume(
     samples: int | None = None,
     checkpoint_every: int = 10,
     threads: int = 1,
-    report: Report = lambda metrics: None,
+    report: Report | None = None,
     task: Task | None = None,
     method: Any = None,
     metrics: Iterable[Metric | str] = (),
@@ -94,106 +85,83 @@ def resume(
     Given more `samples` than the run has, it goes on to those as if it had been begun with them.
     What exists only in Python has to be given again: a `task`, a `method`, `metrics`, or parts such as `measure`.
     """
-    _check(checkpoint_every, threads)
-    run = Run.open(Path(directory), {"method": method} | parts)
+    _check(checkpoint_every, threads, report)
+    run = Run.open(checked("directory", Path, directory), {"method": method} | parts)
     config = run.config.longer(samples)
     given = {metric.name: metric for metric in find_metrics(metrics)}
     config = replace(config, metrics=tuple(given.get(metric.name, metric) for metric in config.metrics))
     check_computable(config.metrics)
-    return _continue(run, config, config.make_task(task), checkpoint_every, threads, report)
+    learner = _Learner.of(config, config.make_task(task), run.own.get("method"))
+    return _continue(run, config, learner, checkpoint_every, threads, report)
 
 
-def _check(checkpoint_every: int, threads: int) -> None:
-    for name, value in (("checkpoint_every", checkpoint_every), ("threads", threads)):
-        checked(name, Positive[int], value)
+def _check(checkpoint_every: int, threads: int, report: Report | None) -> None:
+    checked("checkpoint_every", Positive[int], checkpoint_every)
+    checked("threads", Annotated[int, *Positive[int].__metadata__, at_most(MOST_THREADS)], threads)
+    if report is not None and not callable(report):
+        raise UserError(f"report: {shown(report)} is not a function; give one that takes a dict, or None")
 
 
-def _continue(run: Run, config: RunConfig, task: Task, checkpoint_every: int, threads: int, report: Report) -> Path:
+@dataclass(frozen=True)
+class _Learner:
+    """A method on a task with its compiled phases; there is enough memory for it."""
+
+    task: Task
+    method: Method
+    update: Callable[..., Any]
+    evaluate: Callable[..., Any]
+
+    @classmethod
+    def of(cls, config: RunConfig, task: Task, own: Any) -> "_Learner":
+        method = config.make_method(task, own)
+        update, evaluate = phases(task, method, config.metrics)
+        check_memory(config, task, method, update, own)
+        return cls(task, method, update, evaluate)
+
+
+def _continue(
+    run: Run, config: RunConfig, learner: _Learner, checkpoint_every: int, threads: int, report: Report | None
+) -> Path:
     """Trains to the end of `config`, which may be further than that of the run so far."""
     keep_compiled_programs()
-    method = config.make_method(task, run.own.get("method"))
+    task, method, say = learner.task, learner.method, report or (lambda metrics: None)
     with run.lock(), ExitStack() as opened:
         if run.is_finished and config == run.config:
             return run.directory
         key = jax.random.key(config.seed)
-        saved, state = run.restore(initial_state(task, method, key))
-        epoch = saved
-        run.rewind(epoch, config)
-        report({"run": str(run.directory), "epoch": epoch, "note": task.note})
+        last = LastEpoch(run, *run.restore(initial_state(task, method, key)))
+        run.rewind(last.epoch, config)
+        say({"run": str(run.directory), "epoch": last.epoch, "note": task.note})
         collect = opened.enter_context(rollout.collection(task, method, threads))
         fresh = opened.enter_context(rollout.evaluation(task, method, EVALUATION_EPISODES, threads=threads))
-        update, evaluate = phases(task, method, config.metrics)
         due = evaluations(task, method, config.samples)
-        clock, album = Clock(run, config.samples, int(state.samples)), Album(run, task, config.samples)
-        while state.samples < config.samples:
-            epoch += 1
+        clock, album = Clock(run, config.samples, last.samples), Album(run, task, config.samples)
+        opened.enter_context(last.kept())
+        while last.samples < config.samples:
+            epoch, before = last.epoch + 1, last.state
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
-            episodes, before = collect(state.method, keys[0]), state.samples
-            check_finite(epoch, "episodes", episodes, saved)
-            state, learning = update(state, episodes, keys[1])
-            check_finite(epoch, "state", state.method, saved)
-            shown = fresh(state.method, keys[2]) if due(int(before), int(state.samples)) else None
-            measured, first = evaluate(state, shown), {"epoch": epoch, "samples": int(state.samples)}
+            episodes = collect(before.method, keys[0])
+            check_episodes(episodes)
+            state, learning = learner.update(before, episodes, keys[1])
+            check_finite("state", state.method)
+            check_finite("metrics", learning)
+            samples = int(state.samples)
+            rolled = fresh(state.method, keys[2]) if due(last.samples, samples) else None
+            if rolled is not None:
+                check_episodes(rolled)
+            measured, first = learner.evaluate(state, rolled), {"epoch": epoch, "samples": samples}
             numbers = {name: plain(name, value) for name, value in (measured | learning | measured).items()}
             line = first | numbers | first  # what a method calls its own metrics hides none of these
             run.append("metrics.jsonl", line)
-            if shown is not None:
-                album.add(epoch, int(state.samples), shown, targets_of(method, state.method))
-            timing = clock.tick(epoch, int(state.samples))
-            if epoch % checkpoint_every == 0 or state.samples >= config.samples:
-                checkpoint.save(run.checkpoints, epoch, state)
-                saved = epoch
-            report(line | timing)
+            if rolled is not None:
+                album.add(epoch, samples, rolled, targets_of(method, state.method))
+            timing = clock.tick(epoch, samples)
+            last.move_on(epoch, state)
+            if epoch == 1 or epoch % checkpoint_every == 0 or samples >= config.samples:
+                last.save()
+            say(line | timing)
         run.write_summary(_summary(run))
     return run.directory
-
-
-def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
-    """Whether an epoch that took the samples from one number to another ends with fresh episodes; the last one does.
-
-    On the host, where episodes are dear, not every epoch does, and of what learns nothing only the last.
-    """
-    if task.step_cost == "device":
-        return lambda before, samples: True
-    if not method.learns:
-        return lambda before, samples: samples >= budget
-    every = HOST_EVALUATION * method.config.n_skill * EVALUATION_EPISODES * task.horizon
-    return lambda before, samples: samples >= budget or samples // every > before // every
-
-
-def initial_state(task: Task, method: Method, key: PRNGKeyArray) -> TrainState:
-    """The state before the first epoch."""
-    return TrainState(
-        method=jax.tree.map(jnp.asarray, method.init(jax.random.fold_in(key, 0))),
-        visited=jnp.zeros(grid.n_cells(task, task.bins), bool),
-        visited_fine=jnp.zeros(grid.n_cells(task, task.fine_bins), bool),
-        samples=jnp.int32(0),
-    )
-
-
-def phases(task: Task, method: Method, extra: Iterable[Metric] = ()):
-    """(update, evaluate) of one epoch, compiled.
-
-    `update(state, episodes, key)` gives (state, metrics of learning); `evaluate(state, fresh episodes or None)` gives
-    the registry's metrics.
-    """
-
-    @jax.jit
-    def update(state: TrainState, episodes, key):
-        learnt, learning = method.update(state.method, episodes, key)
-        return TrainState(
-            method=learnt,
-            visited=grid.visit(task, episodes, state.visited, task.bins),
-            visited_fine=grid.visit(task, episodes, state.visited_fine, task.fine_bins),
-            samples=state.samples + episodes.samples(),
-        ), learning | {"episode_length": jnp.mean(episodes.lengths)}
-
-    @jax.jit
-    def evaluate(state: TrainState, episodes):
-        targets = targets_of(method, state.method)
-        return metrics.compute(extra, metrics.Evaluation(task, state.visited, state.visited_fine, episodes, targets))
-
-    return update, evaluate
 
 
 def _summary(run: Run) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from leads.data.episodes import Episodes
 from leads.errors import UserError
 from leads.report import style
 from leads.report.run.planes import Paths, real_paths
+from leads.tasks.opengl import told_gymnasium
 from leads.tasks.task import Task
 
 DPI = 160
@@ -149,11 +150,11 @@ def _rendered_episodes(task: Task, actions: list[np.ndarray], stride: int, side:
     """A picture [height, width, rgb] every `stride` steps and at the end, for each skill."""
     episodes: list[list[np.ndarray]] = []
     # one environment serves all skills in turn, as each needs a renderer of its own
-    with closing(_rendered(partial(task.make, render_mode="rgb_array"))) as environment:
+    with told_gymnasium(), closing(_rendered(partial(task.make, render_mode="rgb_array"))) as environment:
         for mine in actions:
             environment.reset()
             episodes.append([_picture(environment, side)])
-            for step, action in enumerate(mine, start=1):
+            for step, action in enumerate(task.environment_actions(mine), start=1):
                 environment.step(action)
                 if step == len(mine) or step % stride == 0:
                     episodes[-1].append(_picture(environment, side))

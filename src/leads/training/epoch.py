@@ -1,0 +1,76 @@
+"""What an epoch is made of: the state that it changes, its compiled phases, and whether skills are evaluated."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from leads.methods.method import Method, targets_of
+from leads.tasks.task import Task
+from leads.training import grid, metrics
+from leads.training.metrics import Metric
+
+EVALUATION_EPISODES = 20
+"""Fresh episodes per skill from which the metrics of skills are computed."""
+HOST_EVALUATION = 2
+"""Training steps per evaluation step on the host, where a fresh step costs as much as one to learn from."""
+
+
+class TrainState(eqx.Module):
+    """Everything that training changes; with the seed it determines all that follows."""
+
+    method: Any
+    visited: Bool[Array, " cell"]
+    visited_fine: Bool[Array, " fine_cell"]
+    samples: Int[Array, ""]
+
+
+def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
+    """Whether an epoch that took the samples from one number to another ends with fresh episodes; the last one does.
+
+    On the host, where episodes are dear, not every epoch does, and of what learns nothing only the last.
+    """
+    if task.step_cost == "device":
+        return lambda before, samples: True
+    if not method.learns:
+        return lambda before, samples: samples >= budget
+    every = HOST_EVALUATION * method.config.n_skill * EVALUATION_EPISODES * task.horizon
+    return lambda before, samples: samples >= budget or samples // every > before // every
+
+
+def initial_state(task: Task, method: Method, key: PRNGKeyArray) -> TrainState:
+    """The state before the first epoch."""
+    return TrainState(
+        method=jax.tree.map(jnp.asarray, method.init(jax.random.fold_in(key, 0))),
+        visited=jnp.zeros(grid.n_cells(task, task.bins), bool),
+        visited_fine=jnp.zeros(grid.n_cells(task, task.fine_bins), bool),
+        samples=jnp.int32(0),
+    )
+
+
+def phases(task: Task, method: Method, extra: Iterable[Metric] = ()):
+    """(update, evaluate) of one epoch, compiled.
+
+    `update(state, episodes, key)` gives (state, metrics of learning); `evaluate(state, fresh episodes or None)` gives
+    the registry's metrics.
+    """
+
+    @jax.jit
+    def update(state: TrainState, episodes, key):
+        learnt, learning = method.update(state.method, episodes, key)
+        return TrainState(
+            method=learnt,
+            visited=grid.visit(task, episodes, state.visited, task.bins),
+            visited_fine=grid.visit(task, episodes, state.visited_fine, task.fine_bins),
+            samples=state.samples + episodes.samples(),
+        ), learning | {"episode_length": jnp.mean(episodes.lengths)}
+
+    @jax.jit
+    def evaluate(state: TrainState, episodes):
+        targets = targets_of(method, state.method)
+        return metrics.compute(extra, metrics.Evaluation(task, state.visited, state.visited_fine, episodes, targets))
+
+    return update, evaluate
