@@ -19,8 +19,6 @@ from leads.methods.leads_config import LeadsConfig
 from leads.rollouts.on_device import rollout
 from leads.tasks.task import Dynamics, Task
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 N_STATE, N_SKILL, DISCOUNT, SLIP = 6, 2, 0.8, 0.1
 TERMINAL = np.arange(N_STATE) == N_STATE - 1
 STATES = jnp.eye(N_STATE)
@@ -97,11 +95,11 @@ def decided(state):
 @pytest.mark.parametrize(
     "losses, after_end", [("monte carlo", "absorb"), ("temporal differences", "vanish"), ("both", "vanish")]
 )
-def test_updates_bring_f_to_the_exact_measure(losses, after_end, quick_jit):
+def test_updates_bring_f_to_the_exact_measure(losses, after_end):
     """p exp f is a law of s2, and half the sum of its differences from the exact one is how far it is from it."""
     method = Leads(build(LeadsConfig, SKETCH | LOSSES[losses] | {"after_end": after_end}), CHAIN)
 
-    @quick_jit
+    @jax.jit
     def learn(key):
         def epoch(state, key):
             collect_key, update_key = jax.random.split(key)
@@ -110,7 +108,7 @@ def test_updates_bring_f_to_the_exact_measure(losses, after_end, quick_jit):
 
         return jax.lax.scan(epoch, decided(method.init(jax.random.key(1))), jax.random.split(key, 15))[0]
 
-    @quick_jit
+    @jax.jit
     def asked(state, key):
         f = jax.vmap(lambda s1: method.log_measure(state, s1, STATES), out_axes=1)(STATES)
         return f, collected(method, state, 512, key)
@@ -124,13 +122,13 @@ def test_updates_bring_f_to_the_exact_measure(losses, after_end, quick_jit):
     assert far(p * np.exp(f[:, ~TERMINAL])) < 0.15
 
 
-def test_improving_the_policy_raises_g(quick_jit):
+def test_improving_the_policy_raises_g():
     """Step by step, with targets and measure as they are after an epoch; G is at most 0."""
     learning = {"policy_learning_rate": 5e-3, "policy_batch_size": 256, "policy_steps": 1, "td_steps": 0}
     numbers = SKETCH | {"measure_steps": 400, "entropy": 0.0, "target_entropy": 0.0, "offset": 1.0} | learning
     method = Leads(build(LeadsConfig, numbers), CHAIN)
 
-    @quick_jit
+    @jax.jit
     def values(key):
         state = method.init(key)
         episodes = collected(method, state, method.config.n_episode, key)
@@ -142,11 +140,11 @@ def test_improving_the_policy_raises_g(quick_jit):
     assert g[:20].mean() + 0.1 < g[-20:].mean() < 0
 
 
-def test_the_measures_loss_falls_from_update_to_update(quick_jit):
+def test_the_measures_loss_falls_from_update_to_update():
     """On the same episodes, from its value without any knowledge: log 2 for the positives and for the negatives."""
     method = Leads(build(LeadsConfig, SKETCH | LOSSES["monte carlo"] | {"measure_steps": 40}), CHAIN)
     state = decided(method.init(jax.random.key(6)))
-    episodes, update = collected(method, state, method.config.n_episode, jax.random.key(7)), quick_jit(method.update)
+    episodes, update = collected(method, state, method.config.n_episode, jax.random.key(7)), jax.jit(method.update)
     losses = []
     for key in jax.random.split(jax.random.key(8), 4):
         state, metrics = update(state, episodes, key)
@@ -154,12 +152,12 @@ def test_the_measures_loss_falls_from_update_to_update(quick_jit):
     assert 2 * np.log(2) > losses[0] > losses[1] + 0.05 and losses[3] < losses[0] - 0.1, losses
 
 
-def test_the_history_is_kept_from_epoch_to_epoch(quick_jit):
+def test_the_history_is_kept_from_epoch_to_epoch():
     """After every update: what was there, or was inherited, times the decay, and the measure of that epoch."""
     method = Leads(build(LeadsConfig, SKETCH | LOSSES["monte carlo"] | {"history_decay": 0.5}), CHAIN)
     state = method.init(jax.random.key(8))
-    collect = quick_jit(lambda state, key: collected(method, state, method.config.n_episode, key))
-    update, ask = quick_jit(method.update), quick_jit(lambda state, s: method.log_measure(state, method.start, s))
+    collect = jax.jit(lambda state, key: collected(method, state, method.config.n_episode, key))
+    update, ask = jax.jit(method.update), jax.jit(lambda state, s: method.log_measure(state, method.start, s))
     for key in jax.random.split(jax.random.key(9), 3):
         episodes = collect(state, key)
         visited = episodes.states[:, :, 1:].reshape(-1, N_STATE)

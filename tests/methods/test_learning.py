@@ -19,8 +19,6 @@ from leads.rollouts.on_device import rollout
 from leads.tasks.task import Dynamics, Task
 from leads.training import grid
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 SEEDS, EPOCHS, N_SKILL = (0, 1, 2), 20, 3
 SQUARE = Task(
     name="square", start=np.zeros(2, np.float32), action_size=2, horizon=20, budget=1, features=lambda s: s,
@@ -53,12 +51,12 @@ def shown(method, state) -> Episodes:
 
 
 @pytest.fixture(scope="module")
-def learnt(quick_jit):
+def learnt():
     """By name: the method, and for each seed its states before and after learning, episodes of both, and metrics."""
-    return cache(lambda name: learn(name, quick_jit))
+    return cache(lambda name: learn(name))
 
 
-def learn(name: str, quick_jit) -> SimpleNamespace:
+def learn(name: str) -> SimpleNamespace:
     kind = METHODS.find(name)
     fields = {field: value for field, value in (SMALL | OWN.get(name, {})).items() if field in defaults(kind.Config)}
     method = kind(build(kind.Config, fields), SQUARE)
@@ -70,7 +68,7 @@ def learn(name: str, quick_jit) -> SimpleNamespace:
         state, metrics = method.update(state, episodes, update_key)
         return (state, grid.visit(SQUARE, episodes, visited, 10)), metrics
 
-    @quick_jit
+    @jax.jit
     def run(seed):
         key = jax.random.key(seed)
         before = method.init(jax.random.fold_in(key, 0))
@@ -123,6 +121,13 @@ def test_skills_learn_what_is_rewarded(learnt, name, least):
     assert reward[LAST].mean() > reward[FIRST].mean() + least, reward
     if name == "diayn":
         assert 0.5 * np.log(N_SKILL) < reward[LAST].mean() < np.log(N_SKILL)
+
+
+def test_diayn_calls_every_skill_by_its_own_number(learnt):
+    """The discriminator tells which skill is evaluated, from states that it has not learnt from."""
+    for (_, state), (_, episodes) in zip(learnt("diayn").states, learnt("diayn").episodes, strict=True):
+        told = jnp.argmax(state.model.model(learnt("diayn").method.features(state, episodes.states[:, :, 5:])), axis=-1)
+        assert jnp.mean(told == jnp.arange(N_SKILL)[:, None, None]) > 0.8
 
 
 @pytest.mark.parametrize(
