@@ -1,10 +1,9 @@
 """Runs that many tests look at, made once: training takes longer than looking."""
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,19 @@ from leads.nn.learner import Learner
 from leads.tasks import make_task
 from leads.tasks.task import Task
 
-# Programs are compiled once for all tests, also for those that run the command line (which has its cache below this).
+# Tests compile far more than they compute, so the compiler takes no pains; the last bits are not those of a usual run.
+# What it makes is kept, for all tests and for the processes that they start.
 CACHE = tempfile.TemporaryDirectory(prefix="leads-tests-")
+COMPILING = {
+    "jax_disable_most_optimizations": True,
+    "jax_compilation_cache_dir": CACHE.name,
+    "jax_persistent_cache_min_compile_time_secs": 0.1,
+}
+for name, value in COMPILING.items():
+    jax.config.update(name, value)
+    os.environ[name.upper()] = str(value)
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false --xla_cpu_use_fusion_emitters=false"
 os.environ["XDG_CACHE_HOME"] = CACHE.name
-jax.config.update("jax_compilation_cache_dir", CACHE.name)
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 settings.register_profile("compiled", deadline=None)  # the first example waits for the compiler
 settings.load_profile("compiled")
@@ -63,38 +70,26 @@ SMALL = {
 """Fields of the methods on SAC, each where a method has it, with which an epoch takes no time."""
 
 
-@contextmanager
-def _quick_compilation() -> Iterator[None]:
-    """Halves the time of so short a run, most of which is compiling; its last bits are not those of a usual run."""
-    before = jax.config.read("jax_disable_most_optimizations")  # it may be on already, for a whole file of tests
-    jax.config.update("jax_disable_most_optimizations", True)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_disable_most_optimizations", before)
-        if not before:
-            jax.clear_caches()  # or a usual run in this process would use small programs that were compiled so
+ENOUGH_MB = 900
+"""Memory above which a process of tests forgets its compiled programs, which are most of what it holds."""
 
 
-@pytest.fixture(scope="module")
-def quickly_compiled() -> Iterator[None]:
-    """For a file of tests on small networks."""
-    with _quick_compilation():
-        yield
-
-
-@pytest.fixture(scope="session")
-def quick_jit():
-    """jax.jit for programs that take longer to compile than to run: the older of XLA's emitters halve that time."""
-    return partial(jax.jit, compiler_options={"xla_cpu_use_fusion_emitters": False})
+@pytest.fixture(scope="module", autouse=True)
+def bounded_memory() -> Iterator[None]:
+    yield
+    status = Path("/proc/self/status")
+    if not status.exists() or int(status.read_text().split("VmRSS:")[1].split()[0]) > 1024 * ENOUGH_MB:
+        jax.clear_caches()
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:  # glibc would keep what was freed
+            trim(0)
 
 
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of LEADS, of a few epochs; copy it before changing it."""
     out = tmp_path_factory.mktemp("runs") / "tiny"
-    with _quick_compilation():
-        return leads.train(task="maze-u", samples=2000, out=out, **TINY)
+    return leads.train(task="maze-u", samples=2000, out=out, **TINY)
 
 
 @pytest.fixture(scope="session")
@@ -107,16 +102,14 @@ def tiny_agent(tiny_run: Path) -> leads.Agent:
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of the no-learning control, which has neither measure nor targets."""
     out = tmp_path_factory.mktemp("runs") / "random"
-    with _quick_compilation():
-        return leads.train(task="maze-easy", method="random", samples=2000, out=out, n_episode=2)
+    return leads.train(task="maze-easy", method="random", samples=2000, out=out, n_episode=2)
 
 
 @pytest.fixture(scope="session")
 def finger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of LEADS on a robot, of a few epochs; copy it before changing it."""
     out = tmp_path_factory.mktemp("runs") / "finger"
-    with _quick_compilation():
-        return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "noise_scale": 1.0})
+    return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "noise_scale": 1.0})
 
 
 @pytest.fixture(scope="session")
@@ -152,7 +145,7 @@ def model_batch():
 
 
 @pytest.fixture(scope="session")
-def taught(quick_jit):
+def taught():
     """Teaches a method's model some steps on batches of `data`; (model, metrics of every step)."""
 
     def teach(method: Intrinsic, model: Any, data: Batch, steps: int) -> tuple[Any, dict[str, jax.Array]]:
@@ -163,7 +156,7 @@ def taught(quick_jit):
             return method.teach(learner, jax.tree.map(lambda x: x[drawn], data), key)
 
         keys = jax.random.split(jax.random.key(0), steps)
-        learner, metrics = quick_jit(lambda learner, keys: jax.lax.scan(step, learner, keys))(learner, keys)
+        learner, metrics = jax.jit(lambda learner, keys: jax.lax.scan(step, learner, keys))(learner, keys)
         return learner.model, metrics
 
     return teach

@@ -9,8 +9,6 @@ import pytest
 from leads.cli import main
 from leads.cli.parser import words
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 MINE = '''
 from dataclasses import dataclass
 

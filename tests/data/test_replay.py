@@ -14,7 +14,6 @@ from leads.data.episodes import Episodes
 from leads.data.replay import Replay
 from leads.tasks import make_task
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
 N_SKILL, N_EPISODE, HORIZON = 2, 2, 5
 MOST = N_SKILL * N_EPISODE * HORIZON
 """Steps of an epoch, at most, and so the size of the smallest ring."""

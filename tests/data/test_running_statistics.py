@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from leads.data.running_statistics import SMALLEST, RunningStatistics
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
 BATCHES = [
     np.random.default_rng(seed).normal(loc=[seed, 3.0, -seed], scale=[1.0, 0.1, 5.0], size=(size, 3))
     for seed, size in enumerate((40, 10, 25))

@@ -12,8 +12,6 @@ import scipy.stats
 from leads.improvement.sac import Experience, Sac, SacConfig, SacState, values
 from leads.nn.networks import LOG_STD_MAX, LOG_STD_MIN
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 N, STATE, ACTION, SKILL = 64, 3, 2, 2
 SMALL = SacConfig(actor_hidden=(8,), critic_hidden=(8,), discount=0.9, first_temperature=0.2)
 KEY = jax.random.key(3)
@@ -25,15 +23,15 @@ def sac() -> Sac:
 
 
 @pytest.fixture(scope="module")
-def state(sac, quick_jit) -> SacState:
+def state(sac) -> SacState:
     """With target critics that are not the critics, as after some training."""
-    init = quick_jit(sac.init)
+    init = jax.jit(sac.init)
     return eqx.tree_at(lambda s: s.targets, init(jax.random.key(0)), init(jax.random.key(1)).critics.model)
 
 
 @pytest.fixture(scope="module")
-def update(sac, quick_jit):
-    return quick_jit(sac.update)
+def update(sac):
+    return jax.jit(sac.update)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +125,7 @@ def test_target_critics_follow_the_critics(update, state, batch):
 
 
 @pytest.fixture(scope="module")
-def solved(quick_jit) -> SacState:
+def solved() -> SacState:
     """At s = -1 the reward is -(a - z/2)^2, and that was the end; at 0 it is 1 for ever, at 1 it is 1 and the end."""
     quick = {"learning_rate": 5e-3, "batch_size": 64, "discount": 0.5, "tau": 0.05, "temperature": 1e-3}
     sac = Sac(SacConfig(actor_hidden=(32,), critic_hidden=(32,), **quick), state_size=1, action_size=1, skill_size=1)
@@ -142,7 +140,7 @@ def solved(quick_jit) -> SacState:
         return sac.update(state, jax.tree.map(lambda x: x[index], data), key)
 
     keys = jax.random.split(jax.random.key(0), 500)
-    return quick_jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
+    return jax.jit(lambda keys: jax.lax.scan(step, sac.init(jax.random.key(1)), keys)[0])(keys)
 
 
 def test_the_best_action_of_each_skill_is_found(solved):

@@ -6,8 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 KEY = jax.random.key(0)
 
 
@@ -17,8 +15,8 @@ def diayn(small):
 
 
 @pytest.fixture(scope="module")
-def model(diayn, quick_jit):
-    return quick_jit(diayn.init_model)(KEY)
+def model(diayn):
+    return jax.jit(diayn.init_model)(KEY)
 
 
 def test_the_reward_is_how_much_surer_the_skill_is_than_without_its_state(diayn, model, model_batch):

@@ -15,8 +15,6 @@ from leads.methods.csd import LOG_STD_MAX, LOG_STD_MIN, CsdConfig
 from leads.methods.lsd import LsdConfig
 from leads.methods.metra import MetraConfig
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 KEY = jax.random.key(0)
 NAMES = ["lsd", "csd", "metra"]
 
@@ -79,16 +77,16 @@ def test_moving_along_its_own_direction_is_what_a_skill_learns_to_be_paid_for(me
     assert reward.mean() > 0 and reward.mean() > 3 * abs(before.mean())
 
 
-def test_continuous_skills_are_directions_drawn_anew_in_each_epoch(small, quick_jit, monkeypatch):
+def test_continuous_skills_are_directions_drawn_anew_in_each_epoch(small, monkeypatch):
     """What is learnt from them meanwhile does not matter here."""
     method = small("metra", skills="continuous", direction_size=4, n_skill=5, replay_size=4000)
     monkeypatch.setattr(method, "_step", lambda state, key: (state, {}))
-    state = quick_jit(method.init)(KEY)
+    state = jax.jit(method.init)(KEY)
     assert method.skill_size == 4 and state.skills.shape == (5, 4)
     np.testing.assert_array_equal(method.direction(state.skills), state.skills)
     lengths = jnp.asarray([[3, 1], [2, 5], [4, 4], [5, 2], [1, 1]], jnp.int32)
     episodes = Episodes(jnp.zeros((5, 2, 6, 2)), jnp.zeros((5, 2, 5, 2)), lengths, jnp.ones((5, 2), bool))
-    skills, update, drawn = state.skills, quick_jit(method.update), [state.drawn]
+    skills, update, drawn = state.skills, jax.jit(method.update), [state.drawn]
     for key in jax.random.split(KEY):
         state, _ = update(state, episodes, key)
         np.testing.assert_array_equal(state.skills, skills)
@@ -208,10 +206,10 @@ def test_the_gaussian_of_csd_learns_the_likelihood_of_steps(methods, models, lea
     assert likelihood[1] > likelihood[0] + 2
 
 
-def test_the_gaussian_of_csd_does_not_help_phi(methods, models, walk, quick_jit):
+def test_the_gaussian_of_csd_does_not_help_phi(methods, models, walk):
     """What is allowed is taken as given: the multiplier changes nothing in what the Gaussian learns."""
 
-    @quick_jit
+    @jax.jit
     def learnt_by(multiplier):
         model = eqx.tree_at(lambda m: m.dual.log_multiplier, models["csd"], jnp.log(multiplier))
         return jax.grad(lambda m: methods["csd"].model_loss(m, walk, KEY)[0])(model)

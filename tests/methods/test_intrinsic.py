@@ -23,27 +23,25 @@ from leads.methods.method import targets_of
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 INTRINSIC = [name for name in METHODS if issubclass(METHODS.find(name), Intrinsic)]
 TASK = make_task("maze-u")
 KEYS = jax.random.split(jax.random.key(0), 3)
 
 
 @pytest.fixture(scope="module")
-def collected(quick_jit) -> list[Episodes]:
+def collected() -> list[Episodes]:
     """Two epochs of actions at random."""
-    collect = quick_jit(lambda key: rollout(TASK, lambda s, skill, noise: jnp.tanh(noise), 3, 2, "white", key))
+    collect = jax.jit(lambda key: rollout(TASK, lambda s, skill, noise: jnp.tanh(noise), 3, 2, "white", key))
     return [collect(key) for key in KEYS[1:]]
 
 
 @pytest.fixture(scope="module", params=INTRINSIC)
-def epochs(small, collected, quick_jit, request) -> SimpleNamespace:
+def epochs(small, collected, request) -> SimpleNamespace:
     """A method, its compiled update, the states before and after two epochs, and what came with them."""
     method, traces = small(request.param), []
     assert isinstance(method, Intrinsic)
 
-    @quick_jit
+    @jax.jit
     def update(state, episodes, key):
         traces.append(1)
         return method.update(state, episodes, key)
@@ -106,7 +104,7 @@ def test_rewards_are_made_up_anew_when_transitions_are_used(epochs):
 
 
 def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_method_takes_to_follow(
-    small, quick_jit, monkeypatch
+    small, monkeypatch
 ):
     """By RND, for which the start follows a terminal state; what SAC and the reward are given is caught."""
     method, given = (
@@ -117,13 +115,13 @@ def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_
         method.sac, "update", lambda sac, experience, key: (sac, given.update(experience=experience) or {})
     )
     monkeypatch.setattr(method, "reward", lambda model, batch, key: given.update(model=model) or jnp.arange(32.0))
-    state = quick_jit(method.init)(KEYS[0])
+    state = jax.jit(method.init)(KEYS[0])
     rng = np.random.default_rng(0)
     s, next_s = jnp.asarray(rng.uniform(-1, 1, size=(2, 1200, 2)), jnp.float32)
     kept = dataclasses.replace(state.replay.kept, s=s, next_s=next_s, terminal=jnp.arange(1200) % 3 == 0)
     state = dataclasses.replace(state, replay=Replay(kept, jnp.int32(1200)))
 
-    @quick_jit
+    @jax.jit
     def step(state, key):
         after, _ = method._step(state, key)
         return after.model.model, given["model"], given["experience"]
@@ -138,6 +136,25 @@ def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_
     np.testing.assert_allclose(experience.next_s, follows - TASK.start, atol=1e-6)
     assert not np.any(experience.terminal)
     assert same(rewarded_by, model) and not same(model, state.model.model)
+
+
+def test_only_collecting_is_loud(small):
+    quiet, loud = small("diayn"), small("diayn", noise_scale=2.0)
+    state, at, noise = quiet.init(KEYS[0]), (jnp.zeros(2), jnp.int32(1)), jnp.asarray([0.3, -0.2])
+    np.testing.assert_array_equal(loud.explore(state, *at, noise), quiet.explore(state, *at, 2 * noise))
+    np.testing.assert_array_equal(loud.act(state, *at, noise), quiet.act(state, *at, noise))
+    assert not np.array_equal(quiet.act(state, *at, noise), quiet.act(state, *at, 2 * noise))
+
+
+def test_networks_see_states_scaled_by_all_that_was_visited(small, collected):
+    """Where entries are not of one scale; epoch after epoch."""
+    method = small("diayn", dataclasses.replace(TASK, one_scale=False))
+    state, update = method.init(KEYS[0]), jax.jit(method.update)
+    by_hand = state.scaling
+    for episodes, key in zip(collected, KEYS[1:], strict=True):
+        state, _ = update(state, episodes, key)
+        by_hand = by_hand.updated(episodes)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4), state.scaling, by_hand)
 
 
 def test_the_learnt_skill_acts_by_its_number(epochs):

@@ -1,6 +1,7 @@
 """LEADS: its objective against numbers written out in NumPy, its skills, its history, the flatness of its cost."""
 
 import dataclasses
+from functools import cache
 
 import equinox as eqx
 import jax
@@ -23,12 +24,18 @@ SMALL = {
 }  # fmt: skip
 
 
+@cache
 def made(**changes):
     """(method, state, episodes) of a small LEADS."""
     method = Leads(build(LeadsConfig, SMALL | changes), TASK)
-    state = method.init(jax.random.key(0))
-    act = lambda s, z, noise: method.act(state, s, z, noise)
-    return method, state, rollout(TASK, act, method.config.n_skill, 3, "pink", jax.random.key(1))
+
+    @jax.jit
+    def make():
+        state = method.init(jax.random.key(0))
+        act = jax.tree_util.Partial(method.act, state)
+        return state, rollout(TASK, act, method.config.n_skill, 3, "pink", jax.random.key(1))
+
+    return method, *make()
 
 
 def test_skills_are_orthonormal_and_drawn_by_the_seed():
@@ -58,9 +65,31 @@ def test_only_collecting_is_loud():
     np.testing.assert_array_equal(loud.act(state, s, z, noise), quiet.act(state, s, z, noise))
 
 
+def test_noise_moves_the_learnt_skill_too():
+    method, state, _ = made()
+    s, z = jnp.zeros(2), jnp.int32(1)
+    mean, log_std = method.improvement.skill(state.policy, s, state.skills[1])
+    for noise in ([0.0, 0.0], [1.0, -2.0]):
+        expected = np.tanh(mean + np.exp(log_std) * np.asarray(noise))
+        np.testing.assert_allclose(method.act(state, s, z, jnp.asarray(noise)), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_networks_see_states_scaled_by_all_that_was_visited():
+    """Where entries are not of one scale; epoch after epoch."""
+    _, _, episodes = made()
+    method = Leads(build(LeadsConfig, SMALL), dataclasses.replace(TASK, one_scale=False))
+    state, update = method.init(jax.random.key(0)), jax.jit(method.update)
+    by_hand = state.scaling
+    for shift in (0.0, 5.0):
+        epoch = eqx.tree_at(lambda e: e.states, episodes, episodes.states + shift)
+        state, _ = update(state, epoch, jax.random.key(1))
+        by_hand = by_hand.updated(epoch)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4), state.scaling, by_hand)
+
+
 def test_without_averaging_the_learnt_skill_is_the_last_policy():
     method, state, episodes = made(policy_average=0.0)
-    state, _ = method.update(state, episodes, jax.random.key(7))
+    state, _ = jax.jit(method.update)(state, episodes, jax.random.key(7))
     jax.tree.map(np.testing.assert_array_equal, state.policy.average, state.policy.actor.model)
 
 
@@ -105,10 +134,10 @@ def test_the_memory_holds_the_last_epochs_and_the_measure_learns_from_them():
     forgetful, forgotten, _ = made(memory=1)
     assert not np.any(state.memory.lengths) and forgotten.memory.lengths.shape == (6, 0)
     epochs = [eqx.tree_at(lambda e: e.states, episodes, episodes.states + shift) for shift in (0.0, 0.1, 0.2)]
-    same = []
+    same, update, forget = [], jax.jit(method.update), jax.jit(forgetful.update)
     for epoch, key in zip(epochs, jax.random.split(jax.random.key(2), 3), strict=True):
-        state, _ = method.update(state, epoch, key)
-        forgotten, _ = forgetful.update(forgotten, epoch, key)
+        state, _ = update(state, epoch, key)
+        forgotten, _ = forget(forgotten, epoch, key)
         same.append(np.allclose(*(s.measure.model.phi.weights[0] for s in (state, forgotten)), rtol=1e-4, atol=1e-6))
     assert same == [True, False, False]  # the first epoch has nothing to remember
     np.testing.assert_array_equal(state.memory.states, np.concatenate([epochs[2].states, epochs[1].states], axis=1))
@@ -118,9 +147,15 @@ def test_a_policy_step_raises_the_objective():
     method, state, episodes = made(policy_batch_size=256, entropy=0.0, target_entropy=0.0)
     state = eqx.tree_at(lambda s: s.targets, state, jnp.full_like(state.targets, 0.5))
     arguments = method, state, episodes, jax.random.key(3)
-    value = lambda actor: method.improvement.objective(actor, *arguments)[1]["objective"]
-    better, _ = state.policy.actor.ascend(method.improvement.objective, *arguments)
-    assert float(value(better.model)) > float(value(state.policy.actor.model))
+
+    @jax.jit
+    def before_and_after():
+        value = lambda actor: method.improvement.objective(actor, *arguments)[1]["objective"]
+        better, _ = state.policy.actor.ascend(method.improvement.objective, *arguments)
+        return value(state.policy.actor.model), value(better.model)
+
+    before, after = before_and_after()
+    assert after > before
 
 
 @pytest.mark.parametrize("form", ["classifier", "factorised"])

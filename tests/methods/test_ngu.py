@@ -14,8 +14,6 @@ from hypothesis.extra.numpy import arrays
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 KEY = jax.random.key(0)
 EPSILON, CLUSTER, CONSTANT = 1e-2, 0.05, 0.1
 
@@ -27,18 +25,18 @@ def ngu(small):
 
 
 @pytest.fixture(scope="module")
-def model(ngu, quick_jit):
-    return quick_jit(ngu.init_model)(KEY)
+def model(ngu):
+    return jax.jit(ngu.init_model)(KEY)
 
 
 @pytest.fixture(scope="module")
-def episodic(ngu, quick_jit):
-    return quick_jit(ngu.episodic)
+def episodic(ngu):
+    return jax.jit(ngu.episodic)
 
 
 @pytest.fixture(scope="module")
-def reward(ngu, quick_jit):
-    return quick_jit(ngu.reward)
+def reward(ngu):
+    return jax.jit(ngu.reward)
 
 
 def brute_force(distances, is_there, k=4, most_similar=1.5) -> np.ndarray:

@@ -8,8 +8,6 @@ import pytest
 from leads.data.episodes import Episodes
 from leads.data.replay import Transitions
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 KEY = jax.random.key(0)
 HORIZON = 6
 
@@ -21,8 +19,8 @@ def rnd(small):
 
 
 @pytest.fixture(scope="module")
-def model(rnd, quick_jit):
-    return quick_jit(rnd.init_model)(KEY)
+def model(rnd):
+    return jax.jit(rnd.init_model)(KEY)
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +70,10 @@ def epoch(seed: int) -> Episodes:
     )
 
 
-def test_the_unit_of_reward_is_the_spread_of_discounted_sums(rnd, model, model_batch, quick_jit):
+def test_the_unit_of_reward_is_the_spread_of_discounted_sums(rnd, model, model_batch):
     """Two epochs; in the unit the first weighs half, in what the networks see all weigh the same."""
     visited, sums, weights = np.empty((0, 2)), [], []
-    see = quick_jit(rnd.observe_episodes)
+    see = jax.jit(rnd.observe_episodes)
     for number in (0, 1):
         episodes = epoch(number)
         model = see(model, episodes.states, episodes)

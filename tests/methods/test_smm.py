@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 KEY = jax.random.key(0)
 
 
@@ -25,8 +23,8 @@ def smm(small):
 
 
 @pytest.fixture(scope="module")
-def model(smm, quick_jit):
-    return quick_jit(smm.init_model)(KEY)
+def model(smm):
+    return jax.jit(smm.init_model)(KEY)
 
 
 @pytest.fixture(scope="module")

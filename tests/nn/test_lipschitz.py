@@ -9,7 +9,6 @@ import pytest
 
 from leads.nn.lipschitz import LipschitzMLP
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
 SIZES = (3, 16, 16, 2)
 
 iterated = jax.jit(LipschitzMLP.iterated)
@@ -76,7 +75,7 @@ def test_a_single_layer_keeps_the_distance_along_its_first_direction():
     assert np.linalg.norm(f(jnp.asarray(along)) - f(jnp.zeros(4))) == pytest.approx(1, abs=1e-3)
 
 
-def test_one_power_iteration_a_gradient_step_is_enough(known, quick_jit):
+def test_one_power_iteration_a_gradient_step_is_enough(known):
     """The loss pulls at the bound, and Adam at a rate that is a hundred times the usual one."""
     optimiser = optax.adam(1e-2)
     x = jnp.asarray(np.random.default_rng(1).normal(size=(64, 2, SIZES[0])), jnp.float32)
@@ -88,16 +87,16 @@ def test_one_power_iteration_a_gradient_step_is_enough(known, quick_jit):
         f = eqx.apply_updates(f, change).iterated()
         return (f, state), loss(f)
 
-    (f, _), losses = quick_jit(lambda f: jax.lax.scan(step, (f, optimiser.init(f)), length=150))(known)
+    (f, _), losses = jax.jit(lambda f: jax.lax.scan(step, (f, optimiser.init(f)), length=150))(known)
     assert losses[-1] < 2 * losses[0], "it has learnt to stretch as far as it may"
     assert np.max(stretches(f)) <= 1.03
     np.testing.assert_allclose(f.norms(), [np.linalg.norm(w, 2) for w in f.network.weights], rtol=0.03)
 
 
-def test_gradients_know_that_weights_are_divided_by_their_norm(known, quick_jit):
+def test_gradients_know_that_weights_are_divided_by_their_norm(known):
     """A layer times a number is the same layer, so that the loss does not change along the weights themselves."""
     x = jnp.asarray(np.random.default_rng(2).normal(size=(32, SIZES[0])), jnp.float32)
-    gradient = quick_jit(jax.grad(lambda f: jnp.sum(f(x) ** 2)))(known)
+    gradient = jax.jit(jax.grad(lambda f: jnp.sum(f(x) ** 2)))(known)
     for w, g in zip(known.network.weights, gradient.network.weights, strict=True):
         assert float(np.sum(w * g)) == pytest.approx(0, abs=float(1e-3 * np.linalg.norm(w) * np.linalg.norm(g)))
     assert not np.any(np.concatenate(gradient.directions)), "directions are followed, not learnt"

@@ -28,7 +28,7 @@ class Faulty(Diayn):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, quickly_compiled):
+def whole(tmp_path_factory):
     return leads.train("maze-u", Faulty, samples=3_000, out=tmp_path_factory.mktemp("runs") / "whole", **SMALL)
 
 
@@ -60,7 +60,7 @@ def test_a_fault_at_any_moment_keeps_the_last_good_checkpoint(whole, tmp_path, m
         ({"method": "leads", "measure_embedding": 0}, r"^measure_embedding: 0 is not allowed; give a number above 0$"),
     ],
 )
-def test_absurd_values_do_not_train_on(options, message, tmp_path, quickly_compiled):
+def test_absurd_values_do_not_train_on(options, message, tmp_path):
     small = TINY if options["method"] == "leads" else SMALL
     with pytest.raises(leads.UserError, match=message):
         leads.train("maze-u", samples=20_000, out=tmp_path / "run", **small | options)

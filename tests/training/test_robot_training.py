@@ -16,8 +16,6 @@ from leads.training import checkpoint
 from leads.training.run import Run
 from leads.training.train import evaluations
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")  # all runs alike
-
 TINY = {"n_skill": 3, "n_episode": 2, "measure_steps": 4, "policy_steps": 2, "archive_size": 64, "archive_admit": 32}
 """With which an epoch takes no time; what it learns is worth nothing."""
 
