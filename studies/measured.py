@@ -3,13 +3,14 @@
 import json
 import os
 import statistics
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
-from collect import RESULTS, head
+from collect import RESULTS
 
 from leads.training.run import versions
 
@@ -51,6 +52,15 @@ def signed(command: str, found: dict[str, Any]) -> dict[str, Any]:
     return {"command": command, **found, "versions": versions()}
 
 
+def commit() -> str:
+    """Of the code; results do not count as changes to it, as every part of a study adds some."""
+    git = lambda *command: subprocess.run(
+        ["git", *command], cwd=RESULTS.parents[1], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!studies/results")
+    return git("rev-parse", "--short=7", "HEAD") + ("-dirty" if changed else "")
+
+
 def processor() -> str:
     """Its name, as the machine gives it."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -63,7 +73,7 @@ def write_part(part: str, numbers: dict[str, Any]) -> None:
     found = signed(f"python studies/speed.py {part}", rounded(numbers))
     print(json.dumps(found, indent=2))
     parts = json.loads(path.read_text()) if path.exists() else {}
-    write("speed", parts | {part: {"commit": head(), "processor": processor()} | found})
+    write("speed", parts | {part: {"commit": commit(), "processor": processor()} | found})
 
 
 def rounded(value: Any) -> Any:
