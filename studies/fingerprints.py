@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -23,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from installed import CACHE, OLD, ROOT, git, install
 
-ROOT = Path(__file__).resolve().parents[1]
-CACHE = ROOT / ".fingerprints"
 RESULT = ROOT / "studies" / "results" / "fingerprints.json"
 TOLERANCE = 1e-5
 """Relative difference in the first epoch's metrics that rounding explains; every gradient step amplifies it."""
@@ -211,32 +209,9 @@ def _numbers(table: Path) -> Counter[float]:
     return Counter(float(cell) for cell in cells if cell.replace(".", "", 1).removeprefix("-").isdigit())
 
 
-# The two sides
-
-
-def install(commit: str) -> Path:
-    """The interpreter of a virtual environment that has the version of a commit; made once."""
-    home = CACHE / commit
-    source, python = home / "source", home / "venv" / "bin" / "python"
-    if not (home / "installed").exists():
-        print(f"installing {commit} into {home}", flush=True)
-        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(source, filter="data")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home / "venv"], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--constraint", "constraints.txt", "."]
-        subprocess.run(pip, cwd=source, check=True)
-        (home / "installed").touch()
-    return python
-
-
-def git(*command: str) -> str:
-    return subprocess.run(["git", *command], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--old", default="ede5743", metavar="REF", help="the older version (default ede5743, 0.3.0)")
+    parser.add_argument("--old", default=OLD, metavar="REF", help=f"the older version (default {OLD}, 0.3.0)")
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import speed_tables
 from collect import RESULTS
 
 from leads.config.fields import defaults
@@ -159,6 +160,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "slide": lambda study: of_ours(study, "fetch-slide", SLIDE),
     "cost": lambda study: listed([TASK, METHOD, CPU, MEMORY], places(whole(study))).uncounted(),
     "runs": every_run,
+    **{name: lambda study, make=make: _texts(*make()) for name, make in speed_tables.TABLES.items()},
 }
 
 

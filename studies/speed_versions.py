@@ -1,0 +1,44 @@
+"""CPU seconds per sample of version 0.3.0 and of this one, epoch by epoch in turn (part of `make bench`)."""
+
+import statistics
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from epochs import Epochs
+from installed import OLD, install
+from measured import spread, write_part
+
+RUNS = {
+    "metra half-cheetah": ({"task": "half-cheetah", "method": "metra", "n_episode": 1}, 3),
+    "leads maze-hard": ({"task": "maze-hard", "method": "leads"}, 6),
+    "leads fetch-slide": ({"task": "fetch-slide", "method": "leads"}, 6),
+}
+"""Name -> (arguments of `leads.train`, epochs); none reaches the first evaluation on the host."""
+COMPILING = 2
+"""Epochs at the start of a run that are left out: they compile."""
+
+
+def side_by_side(arguments: dict, epochs: int, old: Path) -> dict[str, dict[str, float] | float]:
+    """What a sample costs in both versions, and new over old: the whole of it, and learning alone."""
+    with ExitStack() as opened:
+        sides = {
+            name: opened.enter_context(Epochs(python, **arguments))
+            for name, python in (("old", old), ("new", Path(sys.executable)))
+        }
+        lines = [{name: side.next() for name, side in sides.items()} for _ in range(COMPILING + epochs)][COMPILING:]
+    found = {}
+    for what in ("seconds", "learning_seconds"):
+        cost = {name: [line[name][what] / line[name]["samples"] for line in lines] for name in sides}
+        found |= {f"{name}_{what}_per_sample": statistics.median(values) for name, values in cost.items()}
+        found[f"{what}_new_over_old"] = spread(cost["new"], cost["old"])
+    return found | {"samples": sum(line["new"]["samples"] for line in lines)}
+
+
+def main() -> None:
+    old = install(OLD)
+    write_part("versions", {name: side_by_side(*run, old) for name, run in RUNS.items()})
+
+
+if __name__ == "__main__":
+    main()
