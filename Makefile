@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help run test lint docs dist bench pendulum reachable fingerprints results study clean
+.PHONY: help run test lint docs dist bench mutants pendulum reachable fingerprints results study clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -38,6 +38,9 @@ $(VENV)/bench: $(VENV)/installed
 bench: $(VENV)/bench  ## speed beside other libraries, 0.3.0 and the machine's peak, on one core (about fifteen minutes)
 	$(BIN)/python studies/speed.py
 	$(BIN)/python studies/simulators.py
+
+mutants: $(VENV)/installed  ## faults put into the code one by one: does a test notice each? (about fifteen minutes)
+	$(BIN)/python studies/mutants.py
 
 pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds (about fifteen minutes)
 	$(BIN)/python studies/pendulum.py
