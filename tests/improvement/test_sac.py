@@ -161,3 +161,17 @@ def test_a_given_temperature_stays(solved):
 
 def test_the_usual_target_entropy_is_half_a_nat_below_zero_for_each_action():
     assert Sac(SMALL, STATE, 6, SKILL).target_entropy == -3
+
+
+def test_the_actor_may_step_less_often_than_the_critics(state, batch):
+    """With actor_every=2, the first and the third step change actor and temperature; all change the critics."""
+    update = jax.jit(Sac(dataclasses.replace(SMALL, actor_every=2), STATE, ACTION, SKILL).update)
+    moved = []
+    for step in range(4):
+        learnt, metrics = update(state, batch, jax.random.fold_in(KEY, step))
+        parts = lambda s: (s.critics.model, s.targets, s.actor.model, s.log_temperature.model)
+        pairs = zip(parts(state), parts(learnt), strict=True)
+        moved.append([not eqx.tree_equal(old, new) for old, new in pairs])
+        assert np.isfinite(metrics["entropy"]) and metrics["entropy"] != 0.0  # of the last step of the actor
+        state = learnt
+    assert moved == [[True, True, True, True], [True, True, False, False]] * 2
