@@ -1,6 +1,7 @@
 """The command line as users meet it: help, bad input, unusual words."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib import metadata
@@ -51,6 +52,30 @@ BAD = {
     "too many samples": (["--samples", "10000000000"], "samples: 10000000000"),
     "checkpoints of a resumed run": (["--resume", "nowhere", "--checkpoint-every", "0"], "checkpoint_every: 0"),
     "checkpoints": (["--checkpoint-every", "0"], "checkpoint_every: 0"),
+    "out without a name": (["--out", ""], "out: '' is not the path of a file or directory"),
+    "out with a zero byte": (["--out", "a\0b"], "out: 'a\\x00b' is not the path of a file or directory"),
+    "resume without a name": (["--resume", ""], "resume: '' is not the path of a file or directory"),
+    "a maze that is a directory": (["--task", "maze:."], "maze file .: it is not a regular file"),
+    "a maze with a zero byte": (["--task", "maze:a\0b"], "maze file a"),
+    "an environment with a zero byte": (["--task", "gym:a\0b"], "gymnasium.make"),
+    "more threads than a machine begins": (
+        ["--threads", "100000"],
+        "threads: 100000 is not allowed; give",
+    ),
+    "more than an epoch offers": (["--archive-admit", "100000"], "give at most the states of an epoch, 19200"),
+    "a number beyond floats": (["--entropy", "1e300"], "entropy: 1e+300 is not a finite number"),
+    "noise beyond floats": (["--noise-scale", "1e39"], "noise_scale: 1e+39 is not a finite number"),
+    "negative sharpness": (["--sharpness", "-1"], "sharpness: -1.0 is not allowed; give a number above 0"),
+    "no embedding": (["--measure-embedding", "0"], "measure_embedding: 0 is not allowed; give a number above 0"),
+    "a very long number": (["--n-skill", 5000 * "9"], "9... is not a whole number"),
+    "beyond 32 bits": (
+        ["--n-episode", "3000000000"],
+        "n_episode: 3000000000 is not allowed; give",
+    ),
+    "layers beyond 32 bits": (
+        ["--actor-hidden", "3000000000"],
+        "actor_hidden: (3000000000,) is not allowed",
+    ),
 }
 
 
@@ -66,6 +91,14 @@ def test_bad_input_is_one_line_and_exit_code_2(case, tmp_path, monkeypatch, caps
     assert stop.value.code == 2
     assert captured.err.count("\n") == 1 and captured.err.startswith("leads: ") and word in captured.err
     assert [path.name for path in tmp_path.iterdir()] == ["nan.json"], "nothing half-written"
+
+
+def test_a_maze_that_is_a_pipe_does_not_hang(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "--task", f"maze:{tmp_path / 'pipe.json'}"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == f"leads: maze file {tmp_path / 'pipe.json'}: it is not a regular file\n"
 
 
 def test_unwritable_out_has_no_traceback(tmp_path):
@@ -105,6 +138,33 @@ def test_help_names_every_command_and_imports_none_of_them():
 
 def test_importing_the_package_imports_nothing_that_takes_seconds():
     assert loaded("import leads") == []
+
+
+WITHOUT_SCREEN = """
+import os, gymnasium  # which itself sets some
+before = dict(os.environ)
+import leads
+assert dict(os.environ) == before
+for task in ("finger", "fetch-reach", "hand", "ant"):
+    leads.make_task(task).make().close()
+assert "MUJOCO_GL" not in os.environ
+environment = gymnasium.make("leads/Finger-v0", render_mode="rgb_array")
+environment.reset()
+try:
+    assert environment.render().std() > 1
+except leads.UserError as error:
+    assert "there is neither a screen nor EGL" in str(error)
+environment.close()
+assert "MUJOCO_GL" not in os.environ
+"""
+
+
+def test_importing_the_package_changes_no_environment_variable_and_robots_need_no_screen():
+    alone = {
+        name: value for name, value in os.environ.items() if name not in ("DISPLAY", "MUJOCO_GL", "PYOPENGL_PLATFORM")
+    }
+    done = subprocess.run([sys.executable, "-c", WITHOUT_SCREEN], capture_output=True, text=True, env=alone)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_version(capsys):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from leads.config.fields import (
     Share,
     at_least,
     build,
+    checked,
     choose,
     defaults,
     fields,
@@ -106,7 +108,13 @@ class CartConfig(Config):
         ({"count": "none"}, "count: 'none' is not a whole number"),
         ({"speed": float("nan")}, "speed: nan is not a finite number"),
         ({"speed": 10**400}, r"speed: 1000"),
+        ({"speed": 10**5000}, "speed: a number with thousands of digits is not a finite number"),
         ({"speed": "fast"}, "speed: 'fast' is not a finite number"),
+        ({"speed": 500 * "fast"}, "speed: 'fastfast.*fast... is not a finite number"),
+        ({"speed": np.zeros((3, 3))}, r"speed: array\(.*\) is not a finite number"),
+        ({"count": 2**31}, "count: 2147483648 is not allowed; give a number up to 2,147,483,647"),
+        ({"spare": 2**31}, "spare: 2147483648 is not allowed; give a number up to 2,147,483,647"),
+        ({"hidden": (8, 2**31)}, r"hidden: \(8, 2147483648\) is not allowed; give sizes up to 2,147,483,647"),
         ({"load": -1}, "load: -1 is not allowed; give a number above 0"),
         ({"load": "much"}, "load: 'much' is not a finite number, or none"),
         ({"brakes": 1}, "brakes: 1 is not true or false"),
@@ -131,6 +139,17 @@ def test_what_is_wrong_is_said_in_one_line(changes, message):
     with pytest.raises(UserError, match=f"^{message}") as refused:
         build(CartConfig, changes)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["", "a\0b", 3, None, b"run", True])
+def test_what_is_no_path_is_refused(value):
+    with pytest.raises(UserError, match=r"^out: .* is not the path of a file or directory$"):
+        checked("out", Path, value)
+
+
+def test_a_path_is_taken_as_text_or_as_it_is():
+    assert checked("out", Path, "runs/a") == checked("out", Path, Path("runs/a")) == Path("runs/a")
+    assert parse("out", Path, ".") == Path(".")
 
 
 def test_limits_hold_however_a_config_is_made():

@@ -93,7 +93,7 @@ def interrupted(tmp_path: Path, after: int) -> Path:
 
 def test_damaged_checkpoint_is_named_and_the_one_before_used(whole, tmp_path, capsys):
     run = interrupted(tmp_path, 5)
-    newest = run / "checkpoints" / "epoch-000004.npz"
+    newest = run / "checkpoints" / "epoch-000005.npz"
     newest.write_bytes(newest.read_bytes()[:100])
     with open(run / "metrics.jsonl", "a") as file:
         file.write('{"epoch": 6, "cut off')
@@ -104,9 +104,101 @@ def test_damaged_checkpoint_is_named_and_the_one_before_used(whole, tmp_path, ca
 
 def test_a_run_killed_before_its_first_checkpoint_starts_over(whole, tmp_path):
     run = interrupted(tmp_path, 1)
-    assert checkpoint.epochs(run / "checkpoints") == []
+    shutil.rmtree(run / "checkpoints")
     leads.resume(run)
     assert_same_end(run, whole)
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_an_interruption_costs_no_finished_epoch(whole, tmp_path, after):
+    run = interrupted(tmp_path, after)
+    assert checkpoint.epochs(run / "checkpoints")[-1] == after
+    agent = leads.load(run)
+    assert agent.epoch == after and agent.act(agent.task.start, 0).shape == (2,)
+    leads.resume(run)
+    assert_same_end(run, whole)
+
+
+def test_ctrl_c_twice_within_a_moment_is_as_clean_as_once(whole, tmp_path):
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        command(
+            "--task=maze-u", "--samples=900000", f"--out={out}", "--checkpoint-every=1000", "--no-figures", *OPTIONS
+        ),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (out / "metrics.jsonl").exists() or len((out / "metrics.jsonl").read_text().splitlines()) < 3:
+        assert process.poll() is None, "the run ended before it could be interrupted"
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == f"leads: continue with: leads train --resume {out}\nleads: interrupted\n"
+    finished = len((out / "metrics.jsonl").read_text().splitlines())
+    assert finished - 1 <= checkpoint.epochs(out / "checkpoints")[-1] <= finished
+
+
+BAD_IN_PYTHON = {
+    "checkpoint_every: 2.5 is not a whole number": {"checkpoint_every": 2.5},
+    "threads: 1.5 is not a whole number": {"threads": 1.5},
+    "threads: 2000 is not allowed; give a number up to 1,024": {"threads": 2000},
+    "report: 3 is not a function; give one that takes a dict, or None": {"report": 3},
+    "policy_learning_rate: 1000": {"policy_learning_rate": 10**400},
+    "policy_learning_rate: a number with thousands of digits is not a finite number": {
+        "policy_learning_rate": 10**5000
+    },
+    "seed: 'x' is not a whole number": {"seed": "x"},
+    "seed: none is not a whole number": {"seed": None},
+    "samples: 'many' is not a whole number": {"samples": "many"},
+    "samples: True is not a whole number": {"samples": True},
+    "out: 3 is not the path of a file or directory": {"out": 3},
+    "out: '' is not the path of a file or directory": {"out": ""},
+    r"out: 'a\x00b' is not the path of a file or directory": {"out": "a\0b"},
+    "task: 3 is unknown; allowed are maze-easy": {"task": 3},
+    "task: None is unknown; allowed are maze-easy": {"task": None},
+    "method: None cannot be used: it has no Config": {"method": None},
+    "method: 3 cannot be used: it has no Config": {"method": 3},
+    "metrics: 3 is not a list of metrics": {"metrics": 3},
+    "metrics: 3 is not a Metric": {"metrics": [3]},
+    "on_wall: 3 is not one of terminate, stop, or none": {"on_wall": 3},
+    "n_skill: none is not a whole number": {"n_skill": None},
+    "replay_size: 10 is not allowed; give at least an epoch's samples": {"method": "diayn", "replay_size": 10},
+    "archive_admit: 20000 is not allowed; give at most the states of an epoch, 19200": {"archive_admit": 20_000},
+}
+
+
+@pytest.mark.parametrize("message", BAD_IN_PYTHON)
+def test_from_python_a_bad_value_is_a_user_error_and_nothing_is_written(message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(leads.UserError) as refused:
+        leads.train(**BAD_IN_PYTHON[message])
+    assert str(refused.value).startswith(message) and "\n" not in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_value_for_a_run_that_goes_on_changes_nothing(whole):
+    before = {path: path.stat().st_mtime_ns for path in whole.rglob("*")}
+    for options, message in (
+        ({"checkpoint_every": 2.5}, "^checkpoint_every: 2.5 is"),
+        ({"samples": "many"}, "^samples: 'many' is"),
+        ({"report": "loud"}, "^report: 'loud' is"),
+        ({"metrics": 3}, "^metrics: 3 is"),
+        ({"task": 3}, "^task: the run is of maze-u, which is made by its name; give none"),
+    ):
+        with pytest.raises(leads.UserError, match=message):
+            leads.resume(whole, **options)
+    with pytest.raises(leads.UserError, match=r"^directory: 3 is not the path"):
+        leads.resume(3)
+    assert {path: path.stat().st_mtime_ns for path in whole.rglob("*")} == before
+
+
+def test_none_reports_nothing(tmp_path, capsys):
+    leads.train("maze-u", "random", samples=100, out=tmp_path / "run", n_skill=1, n_episode=1, report=None)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_run_whose_checkpoints_are_all_damaged_starts_over_and_says_so(whole, tmp_path, capsys):
@@ -193,7 +285,7 @@ def test_damaged_checkpoints_do_not_stay_in_the_way_of_new_ones(whole, tmp_path)
 
     with pytest.raises(KeyboardInterrupt):
         leads.resume(run, checkpoint_every=2, report=stop)
-    assert checkpoint.epochs(run / "checkpoints") == [2]
+    assert checkpoint.epochs(run / "checkpoints") == [2, 3]
     leads.resume(run)
     assert_same_end(run, whole)
 
