@@ -193,16 +193,16 @@ def test_every_field_is_an_option_with_its_line_of_help(method, capsys):
         assert "".join(field.doc.rstrip(").").split()) in shown
 
 
-def test_train_and_skills_from_the_command_line(tmp_path):
+def test_train_and_skills_from_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     tiny = "--n-episode 2 --measure-steps 4 --policy-steps 2 --actor-hidden 16 --measure-hidden 16,16"
-    done = leads_command("train", "--task", "maze-u", "--samples", "1500", "--out", "run", *tiny.split(), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "coverage" in done.stdout and "distinctness" in done.stdout and "run run" in done.stdout
+    main(["train", "--task", "maze-u", "--samples", "1500", "--out", "run", *tiny.split()])
+    shown = capsys.readouterr().out
+    assert "coverage" in shown and "distinctness" in shown and "run run" in shown
     for name in ("skills", "measure", "uncertainty", "coverage"):
         for kind in ("png", "pdf"):
             assert (tmp_path / "run" / "figures" / f"{name}.{kind}").stat().st_size > 1000
-    done = leads_command("skills", "run", "--episodes", "2", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    main(["skills", "run", "--episodes", "2"])
     assert {"skills.gif", "skills.mp4", "skills.csv"} <= {
         path.name for path in (tmp_path / "run" / "figures").iterdir()
     }

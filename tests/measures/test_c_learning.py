@@ -5,6 +5,8 @@ over (s1, a, z) and weighted by p(s2) over s2, stays below .1 (Monte Carlo) or .
 would be wrong by .5; the mass sum_s2 p(s2) exp f, 1 or about .76 where ended episodes vanish, is met within .05.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +23,8 @@ TERMINAL = np.arange(N_STATE) == N_STATE - 1
 DISCOUNT = 0.8
 N_EPISODE, HORIZON = 2048, 128
 MASS_TOLERANCE = 0.05
+THOROUGHLY = {"xla_backend_optimization_level": 3, "xla_llvm_disable_expensive_passes": False}
+"""How to compile what computes for longer than it takes to compile."""
 
 FORMS = {"classifier": ((64, 64), 256), "factorised": ((64,), 128)}
 """Hidden layers of each form of the measure and the size of its batches; the factorised one makes all pairs of them."""
@@ -122,7 +126,7 @@ def fit(form, is_on_policy, episodes, chain, after_end, steps):
     learnt = estimator(form, after_end)
     optimiser = optax.adam(optax.cosine_decay_schedule(5e-3, steps))
 
-    @jax.jit
+    @partial(jax.jit, compiler_options=THOROUGHLY)
     def train(measure, episodes):
         def step(carry, key):
             measure, state = carry

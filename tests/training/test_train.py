@@ -16,8 +16,12 @@ import leads
 from leads.training import checkpoint
 from leads.training.run import Run
 
-TINY = {"n_episode": 2, "measure_steps": 4, "policy_steps": 3, "td_steps": 1, "archive_size": 60, "archive_admit": 20}
-OPTIONS = [f"--{name.replace('_', '-')}={value}" for name, value in TINY.items()]
+TINY = {
+    "n_episode": 2, "measure_steps": 4, "policy_steps": 3, "td_steps": 1, "archive_size": 60, "archive_admit": 20,
+    "actor_hidden": (16,), "measure_hidden": (16,), "measure_batch_size": 32, "policy_batch_size": 16, "n_targets": 8,
+}  # fmt: skip
+written = lambda value: ",".join(map(str, value)) if isinstance(value, tuple) else value
+OPTIONS = [f"--{name.replace('_', '-')}={written(value)}" for name, value in TINY.items()]
 
 
 def arrays(run: Path) -> dict[str, bytes]:
