@@ -31,7 +31,7 @@ class Epochs:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError("the run has ended, see above")
+            raise RuntimeError(f"the run has ended with exit code {self.process.wait()}")
         return json.loads(line)
 
     def __enter__(self) -> Self:
@@ -52,17 +52,23 @@ def work(arguments: dict[str, Any]) -> None:
     learning, asked, samples = [0.0], time.process_time(), 0
     phases = train.phases
 
-    def timed(update):
-        def run(*given):
+    class Timed:
+        """A compiled function that notes its CPU time; all else is asked of the function."""
+
+        def __init__(self, compiled):
+            self.compiled = compiled
+
+        def __call__(self, *given):
             begin = time.process_time()
-            result = jax.block_until_ready(update(*given))
+            result = jax.block_until_ready(self.compiled(*given))
             learning[0] = time.process_time() - begin
             return result
 
-        return run
+        def __getattr__(self, name):
+            return getattr(self.compiled, name)
 
     def phases_with_timed_update(*given):
-        return tuple(timed(phase) if phase.__name__ == "update" else phase for phase in phases(*given))
+        return tuple(Timed(phase) if phase.__name__ == "update" else phase for phase in phases(*given))
 
     def tell(epoch: dict[str, Any]) -> None:
         nonlocal asked, samples

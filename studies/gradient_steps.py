@@ -10,7 +10,7 @@ import numpy as np
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay
 from leads.improvement.sac import Experience, Sac, SacConfig
-from leads.methods.leads import Leads
+from leads.methods.leads import DRAWN_TOGETHER, Leads
 from leads.methods.leads_config import LeadsConfig
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
@@ -20,7 +20,8 @@ STEPS = 256
 SKILLS = 6
 EPISODES, HORIZON = 16, 200
 """Episodes per skill in SAC's replay, and their length."""
-CONFIG = SacConfig()
+CONFIG = SacConfig(actor_every=1)
+"""Every step is one on the critics and on the policy, as in the libraries that it is compared with."""
 CHEETAH = make_task("half-cheetah")
 
 
@@ -82,7 +83,7 @@ def measure_steps() -> Steps:
 
     @jax.jit
     def fit(state, episodes):
-        keys = jax.random.split(jax.random.key(2), STEPS)
-        return jax.lax.scan(lambda s, key: method.measure_step(s, episodes, True, key), state, keys)
+        step = lambda state, key: method.measure_steps(state, episodes, DRAWN_TOGETHER, True, key)
+        return jax.lax.scan(step, state, jax.random.split(jax.random.key(2), STEPS // DRAWN_TOGETHER))
 
     return Steps(fit, (state, episodes))

@@ -32,6 +32,8 @@ def products(program: str) -> Counter[Product]:
         for line in computations[name]:
             if " dot(" in line:
                 found[_product(line, shapes)] += 1
+            if " conditional(" in line and any(done(branch) for branch in re.findall(r"%([\w.-]+)", _branches(line))):
+                raise ValueError(f"products behind a condition: {line}")
             for called in re.findall(r"(?:calls|to_apply|body)=%([\w.-]+)", line):
                 found.update({product: count * _times(line) for product, count in done(called).items()})
         return found
@@ -69,6 +71,10 @@ def _product(line: str, shapes: dict[str, str]) -> Product:
         sides.append((prod(free), prod(sizes[i] for i in contracted), prod(sizes[i] for i in batch)))
     (m, k, batch), (n, *_) = sides
     return Product(batch, m, k, n)
+
+
+def _branches(line: str) -> str:
+    return " ".join(re.findall(r"(?:branch_computations=\{[^}]*\}|(?:true|false)_computation=%[\w.-]+)", line))
 
 
 def _times(line: str) -> int:

@@ -33,8 +33,10 @@ def old_version() -> Rows:
     of = found("speed")["versions"]
     titles = {
         "metra half-cheetah": "METRA on half-cheetah",
-        "leads maze-hard": "LEADS on maze-hard",
-        "leads fetch-slide": "LEADS on fetch-slide",
+        "leads maze-hard": "LEADS on maze-hard, as shipped",
+        "leads maze-hard, same steps": "LEADS on maze-hard, the same gradient steps",
+        "leads fetch-slide": "LEADS on fetch-slide, as shipped",
+        "leads fetch-slide, same steps": "LEADS on fetch-slide, the same gradient steps",
     }
     parts = ("seconds_new_over_old", "learning_seconds_new_over_old")
     body = [

@@ -10,21 +10,31 @@ from installed import OLD, install
 from measured import spread, write_part
 
 RUNS = {
-    "metra half-cheetah": ({"task": "half-cheetah", "method": "metra", "n_episode": 1}, 3),
-    "leads maze-hard": ({"task": "maze-hard", "method": "leads"}, 6),
-    "leads fetch-slide": ({"task": "fetch-slide", "method": "leads"}, 6),
+    "metra half-cheetah": ({"task": "half-cheetah", "method": "metra", "n_episode": 1}, {}, 3),
+    "leads maze-hard": ({"task": "maze-hard", "method": "leads"}, {}, 6),
+    "leads fetch-slide": ({"task": "fetch-slide", "method": "leads"}, {}, 6),
 }
-"""Name -> (arguments of `leads.train`, epochs); none reaches the first evaluation on the host."""
+"""Name -> (arguments of `leads.train`, more of them for this version, epochs).
+
+None reaches the first evaluation on the host.
+"""
+OLD_STEPS = {"measure_steps": 256, "measure_batch_size": 256}
+"""What 0.3.0 ships: with it, both versions do the same gradient steps, and only the code differs."""
+RUNS |= {
+    f"{name}, same steps": (arguments, OLD_STEPS, epochs)
+    for name, (arguments, _, epochs) in RUNS.items()
+    if arguments["method"] == "leads"
+}
 COMPILING = 2
 """Epochs at the start of a run that are left out: they compile."""
 
 
-def side_by_side(arguments: dict, epochs: int, old: Path) -> dict[str, dict[str, float] | float]:
+def side_by_side(arguments: dict, of_new: dict, epochs: int, old: Path) -> dict[str, dict[str, float] | float]:
     """What a sample costs in both versions, and new over old: the whole of it, and learning alone."""
     with ExitStack() as opened:
         sides = {
-            name: opened.enter_context(Epochs(python, **arguments))
-            for name, python in (("old", old), ("new", Path(sys.executable)))
+            "old": opened.enter_context(Epochs(old, **arguments)),
+            "new": opened.enter_context(Epochs(Path(sys.executable), **arguments, **of_new)),
         }
         lines = [{name: side.next() for name, side in sides.items()} for _ in range(COMPILING + epochs)][COMPILING:]
     found = {}

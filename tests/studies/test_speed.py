@@ -79,6 +79,14 @@ def test_a_loop_of_unknown_length_is_not_guessed():
         counted(until, jnp.ones((64, 64)))
 
 
+def test_products_behind_a_condition_are_not_guessed():
+    def maybe(x):
+        return jax.lax.cond(jnp.sum(x) > 0, lambda: x @ x, lambda: x)
+
+    with pytest.raises(ValueError, match="behind a condition"):
+        counted(maybe, jnp.ones((64, 64)))
+
+
 def test_a_product_has_two_flops_per_multiplication():
     from products import Product
 
