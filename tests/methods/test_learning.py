@@ -1,6 +1,6 @@
 """Every method learns: in an open square, in seconds, its skills come to do what it teaches, and untrained ones do not.
 
-Numbers are means over three seeds. Margins are such that any other seeds do as well.
+Numbers are means over three seeds. Margins were tried on other triples of seeds as well.
 """
 
 from functools import cache

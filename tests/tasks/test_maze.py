@@ -344,7 +344,7 @@ def test_a_bad_file_is_one_line_that_names_it_and_the_value(tmp_path, text, mess
 def test_a_file_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match=r"missing\.json: No such file or directory$"):
         read_maze(tmp_path / "missing.json")
-    with pytest.raises(UserError, match=f"^maze file {tmp_path}: Is a directory$"):
+    with pytest.raises(UserError, match=f"^maze file {tmp_path}: it is not a regular file$"):
         read_maze(tmp_path)
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match=r"bytes\.json: not JSON \("):

@@ -84,7 +84,7 @@ class Lossy(Diayn):
         return after, metrics | {"loss": jnp.where(after.replay.written > 500, jnp.nan, 0.0)}
 
 
-def test_a_loss_that_is_not_finite_stops_the_run(tmp_path, quickly_compiled):
+def test_a_loss_that_is_not_finite_stops_the_run(tmp_path):
     message = r"^epoch \d+: metrics\['loss'\] is not finite \(NaN or infinity\); the checkpoint of epoch \d+ is kept$"
     with pytest.raises(leads.UserError, match=message):
         leads.train("maze-u", Lossy, samples=3_000, out=tmp_path / "run", **SMALL)
@@ -145,7 +145,7 @@ HORIZON = 10
 
 
 @pytest.fixture(scope="module")
-def drifted(tmp_path_factory, quickly_compiled):
+def drifted(tmp_path_factory):
     task = leads.environment_task(Raft, horizon=HORIZON, name="raft")
     out = tmp_path_factory.mktemp("runs") / "drifted"
     return leads.train(task, "diayn", samples=200, out=out, **SMALL)

@@ -28,6 +28,7 @@ KEPT = ("dot_general", "scan", "while", "cond", "sort", "top_k", "qr", "geqrf", 
 """What takes and gives arrays that a compiler cannot leave out; others may be merged into what uses them."""
 FEW, MEASURED = 256, 16
 """Environments that need no estimate, and those that are made for one."""
+THIN = 16
 SMALLEST = 4096
 """Bytes of an environment, at least."""
 
@@ -104,8 +105,16 @@ def _of_environments(task: Task, n: int) -> float:
 
 def _of_program(program: ClosedJaxpr) -> float:
     """Bytes of what goes in and comes out, of all or of its largest part."""
-    kept = [eqn for eqn in _equations(program.jaxpr) if eqn.primitive.name in KEPT]
+    kept = [eqn for eqn in _equations(program.jaxpr) if eqn.primitive.name in KEPT and not _is_thin(eqn)]
     return max(_size([*part.invars, *part.outvars]) for part in (program.jaxpr, *kept))
+
+
+def _is_thin(eqn: Any) -> bool:
+    """Whether it is a matrix product over so few entries that the compiler may merge it into what uses it."""
+    if eqn.primitive.name != "dot_general":
+        return False
+    (summed, _), _ = eqn.params["dimension_numbers"]
+    return math.prod(eqn.invars[0].aval.shape[axis] for axis in summed) <= THIN
 
 
 def _equations(jaxpr: Jaxpr) -> Iterator[Any]:
