@@ -103,7 +103,7 @@ def test_rewards_are_made_up_anew_when_transitions_are_used(epochs):
     assert float(metrics["reward"]) != pytest.approx(float(epochs.metrics[1]["reward"]), rel=1e-3)
 
 
-def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_method_takes_to_follow(
+def test_sac_gets_scaled_states_the_scaled_reward_of_the_model_as_it_was_and_what_the_method_takes_to_follow(
     small, monkeypatch
 ):
     """By RND, for which the start follows a terminal state; what SAC and the reward are given is caught."""
@@ -135,7 +135,7 @@ def test_sac_gets_scaled_states_the_scaled_reward_of_the_new_model_and_what_the_
     follows = np.where(ended[:, None], TASK.start, next_s[index])
     np.testing.assert_allclose(experience.next_s, follows - TASK.start, atol=1e-6)
     assert not np.any(experience.terminal)
-    assert same(rewarded_by, model) and not same(model, state.model.model)
+    assert same(rewarded_by, state.model.model) and not same(model, state.model.model)
 
 
 def test_only_collecting_is_loud(small):

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from leads.data.episodes import Episodes
 from leads.errors import UserError
@@ -31,13 +32,16 @@ def check_episodes(episodes: Episodes) -> None:
     """Refuses states and actions that are not finite, with the first step at which one is."""
     if all(_are_finite([episodes.states, episodes.actions])):
         return
-    at_times = lambda numbers: ~np.isfinite(np.asarray(numbers)).all(axis=(0, 1, 3))
-    states, actions = at_times(episodes.states), at_times(episodes.actions)
-    first = min(np.flatnonzero(states).tolist() + (1 + np.flatnonzero(actions)).tolist())
-    if states[0]:
-        raise UserError("environment: its observation at reset is not finite (NaN or infinity)")
-    what = "method: its action" if actions[first - 1] else "environment: its observation"
-    raise UserError(f"{what} at step {first} of an episode is not finite (NaN or infinity)")
+    observed, acted = _first_fault(episodes.states), 1 + _first_fault(episodes.actions)
+    what = "environment: its observation" if observed < acted else "method: its action"
+    when = f"step {min(observed, acted)} of an episode" if observed else "reset"
+    raise UserError(f"{what} at {when} is not finite (NaN or infinity)")
+
+
+def _first_fault(numbers: Float[Array, "skill episode time n"]) -> float:
+    """The first time at which one of them is not finite; infinity if they all are."""
+    _, _, times, _ = np.nonzero(~np.isfinite(np.asarray(numbers)))
+    return min(times.tolist(), default=np.inf)
 
 
 def named(error: BaseException) -> str | None:

@@ -97,7 +97,7 @@ def resume(
 
 def _check(checkpoint_every: int, threads: int, report: Report | None) -> None:
     checked("checkpoint_every", Positive[int], checkpoint_every)
-    checked("threads", Annotated[int, *Positive[int].__metadata__, at_most(MOST_THREADS)], threads)
+    checked("threads", Annotated[Positive[int], at_most(MOST_THREADS)], threads)
     if report is not None and not callable(report):
         raise UserError(f"report: {shown(report)} is not a function; give one that takes a dict, or None")
 

@@ -227,9 +227,12 @@ def test_a_method_without_a_measure_is_a_user_error(random_run, tmp_path, capsys
     assert not (tmp_path / "out").exists()
 
 
-def test_no_episodes_are_a_user_error(agent, tmp_path):
+def test_no_episodes_or_more_than_fit_are_a_user_error(agent, tmp_path):
     with pytest.raises(leads.UserError, match="episodes: 0"):
         diagnosis.write_diagnosis(agent, tmp_path, 0)
+    with pytest.raises(leads.UserError, match=r"^episodes: 1000000000 needs .* of memory or more; there are "):
+        diagnosis.write_diagnosis(agent, tmp_path, 10**9)
+    assert not list(tmp_path.iterdir())
 
 
 def test_diagnosis_of_no_run_is_a_user_error(tmp_path, capsys):

@@ -138,6 +138,9 @@ def test_the_control_has_no_targets_in_its_table(random_run, tmp_path, monkeypat
 def test_bad_arguments_are_user_errors(agent, tmp_path):
     with pytest.raises(leads.UserError, match="episodes: 0 is not allowed"):
         skills.write_skills(agent, tmp_path, 0)
+    with pytest.raises(leads.UserError, match=r"^episodes: 1000000000 needs .* of memory or more; there are "):
+        skills.write_skills(agent, tmp_path / "many", 10**9)
+    assert not (tmp_path / "many").exists()
     (tmp_path / "file").touch()
     with pytest.raises(leads.UserError, match="cannot be written"):
         skills.write_skills(agent, tmp_path / "file", 2)

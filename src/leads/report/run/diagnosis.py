@@ -16,6 +16,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from leads.agent import Agent
+from leads.config.fields import Positive, checked
 from leads.data.episodes import Episodes
 from leads.errors import UserError
 from leads.measures.measure import AfterEnd
@@ -29,6 +30,7 @@ from leads.rollouts.rollout import Rollout
 from leads.tasks.task import Task
 from leads.training.checkpoint import write_whole
 from leads.training.grid import cells, n_cells
+from leads.training.memory import check_episodes
 
 FLOOR = 1e-4
 """Share of a skill's mass below which a cell counts as empty; logs are taken of no less."""
@@ -109,8 +111,8 @@ def correlation(p: Float[np.ndarray, " cell"], q: Float[np.ndarray, " cell"]) ->
 
 def write_diagnosis(agent: Agent, out: Path, episodes: int) -> list[str]:
     """Writes diagnosis.json, .png and .pdf, and returns the lines of the table and the files' paths."""
-    if episodes <= 0:
-        raise UserError(f"episodes: {episodes} is not allowed; give a number above 0")
+    checked("episodes", Positive[int], episodes)
+    check_episodes("episodes", agent.task, agent.n_skill, episodes)
     agreement = diagnose(agent, episodes)
     rows = agreement.rows()
     mean = {name: _mean([row[name] for row in rows]) for name in rows[0] if name != "skill"}

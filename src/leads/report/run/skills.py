@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from leads.agent import Agent
+from leads.config.fields import Positive, checked
 from leads.data.episodes import Episodes
 from leads.errors import UserError
 from leads.report import style
@@ -21,6 +22,7 @@ from leads.rollouts.noise import Colour
 from leads.tasks.task import Task
 from leads.training.checkpoint import write_whole
 from leads.training.grid import cells, counts
+from leads.training.memory import check_episodes
 from leads.training.metrics import HEADLINE, Evaluation, compute
 from leads.training.run import FILM
 
@@ -39,8 +41,8 @@ def write_skills(agent: Agent, out: Path, episodes: int, noise: Colour | None = 
     With noise of another colour than in evaluation, the files are named after it: skills_pink.csv. Where nothing can
     be rendered there is no film, and a line on stderr says why.
     """
-    if episodes <= 0:
-        raise UserError(f"episodes: {episodes} is not allowed; give a number above 0")
+    checked("episodes", Positive[int], episodes)
+    check_episodes("episodes", agent.task, agent.n_skill, episodes)
     name = "skills" if noise is None else f"skills_{noise}"
     files = {kind: out / f"{name}.{kind}" for kind in FILM}
     with style.writing_to(out):
