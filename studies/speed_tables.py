@@ -36,7 +36,6 @@ def old_version() -> Rows:
         "leads maze-hard": "LEADS on maze-hard, as shipped",
         "leads maze-hard, same steps": "LEADS on maze-hard, the same gradient steps",
         "leads fetch-slide": "LEADS on fetch-slide, as shipped",
-        "leads fetch-slide, same steps": "LEADS on fetch-slide, the same gradient steps",
     }
     body = []
     for name, title in titles.items():
