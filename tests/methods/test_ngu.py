@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay
+from leads.data.scaling import Scaling
 
 KEY = jax.random.key(0)
 EPSILON, CLUSTER, CONSTANT = 1e-2, 0.05, 0.1
@@ -144,7 +145,8 @@ def walked(ngu):
 def test_the_memory_is_that_of_the_episode_so_far(ngu, walked):
     index = jnp.arange(22)
     transitions = jax.tree.map(lambda kept: kept[index], walked.kept)
-    batch = jax.jit(lambda replay: ngu._batch(SimpleNamespace(replay=replay), index, transitions))(walked)
+    state = lambda replay: SimpleNamespace(replay=replay, scaling=Scaling.of(ngu.task))
+    batch = jax.jit(lambda replay: ngu._batch(state(replay), index, transitions))(walked)
     batch = jax.tree.map(np.asarray, batch)
     assert batch.earlier_x.shape == (22, ngu.task.horizon - 1, 2)
     for x, earlier, there in zip(batch.x, batch.earlier_x, batch.is_earlier, strict=True):

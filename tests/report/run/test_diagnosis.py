@@ -18,6 +18,7 @@ from leads.data.episodes import Episodes
 from leads.methods.leads import Leads
 from leads.report.run import diagnosis
 from leads.rollouts.rollout import Rollout
+from leads.tasks.task import seen_in_box
 
 HALVES = np.array([0.5, 0.5, 0.0, 0.0])
 
@@ -25,7 +26,7 @@ HALVES = np.array([0.5, 0.5, 0.0, 0.0])
 @pytest.fixture
 def line_task(agent):
     """Four cells in a row: [0, 1), [1, 2), [2, 3), [3, 4]."""
-    box = {"low": np.array([0.0]), "high": np.array([4.0]), "start": np.zeros(1)}
+    box = {**seen_in_box(low=[0.0], high=[4.0]), "start": np.zeros(1)}
     return dataclasses.replace(agent.task, walls=None, features=lambda s: s, bins=4, horizon=3, **box)
 
 
