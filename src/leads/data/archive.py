@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 
 class Archive(eqx.Module):
@@ -28,6 +28,14 @@ class Archive(eqx.Module):
         states, visits = jnp.concatenate([self.states, new[found]]), jnp.concatenate([self.visits, visits])
         keep = farthest_points(features(states), jnp.full(len(states), jnp.inf), slots)
         return Archive(states[keep], visits[keep])
+
+    def counts(
+        self, visited: Float[Array, "n state"], skill: Int[Array, " n"], real: Bool[Array, " n"], features
+    ) -> Float[Array, "slot skill"]:
+        """How often each skill was nearest to each slot, only real visits counted, 1 on average over the slots."""
+        slot = self.nearest(visited, features)
+        counts = jnp.zeros_like(self.visits).at[slot, skill].add(real.astype(jnp.float32))
+        return counts / jnp.maximum(jnp.mean(counts, axis=0), 1e-9)
 
     def nearest(self, s: Float[Array, "n state"], features) -> Int[Array, " n"]:
         """The slot whose state is nearest."""

@@ -38,6 +38,8 @@ class LeadsConfig(Config):
     """Learning rate of the measure (paper: 5e-4)."""
     memory: Positive[int] = 1
     """Epochs of episodes that the measure learns from, the newest among them (paper: 1)."""
+    from_start: Share[float] = 0.0
+    """Share of the measure's batches that begins at an episode's start, which is where its maps are asked for."""
     marginal: Literal["archive", "epoch"] = "archive"
     """p(s), what the measure is relative to: the archive, nearly uniform, or this epoch's states (paper: epoch)."""
 
@@ -65,11 +67,13 @@ class LeadsConfig(Config):
     """States kept, spread evenly over all that was ever visited."""
     archive_admit: Positive[int] = 512
     """New states that may enter the archive per epoch."""
+    visits: Literal["measure", "count"] = "measure"
+    """What says how often a skill was at an archived state: m(s0,s,z), or a count of states nearest to it."""
     history_decay: Share[float] = 0.9
     """Weight of an epoch's measures in the history, per epoch of age (paper: 1)."""
 
     improve: Chosen = choose(IMPROVEMENTS, "measure")
-    """How the policy is improved, with options of its own: measure, the gradient of G through it (paper: measure)."""
+    """How the policy is improved, with options of its own: sac, or through the measure's gradient (paper: measure)."""
 
     def check(self) -> None:
         if self.skill_size < self.n_skill:
