@@ -45,7 +45,7 @@ def test_the_reward_is_share_times_novelty_and_progress_towards_the_aim():
     division = Division(share, novelty, phi, jnp.array([[0.0, 0.0], [10.0, 0.0]]))
     s, next_s = jnp.array([[0.0, 0.1], [0.3, 0.5]]), jnp.array([[0.1, 0.1], [0.6, 0.5]])
     drawn = Transitions(s, jnp.zeros((2, 2)), state.skills[jnp.array([1, 1])], next_s, jnp.zeros(2, bool), jnp.zeros(2))
-    r, metrics = learner.improvement.reward(learner, state, division, drawn, s, next_s)
+    r, metrics = learner.improvement.reward(state, division, drawn, s, next_s)
     nearer = lambda a, b: np.linalg.norm(np.subtract(a, (10, 0))) - np.linalg.norm(np.subtract(b, (10, 0)))
     expected = [
         2 * 0.25 * 2 + 3 * nearer((0, 0.1), (0.1, 0.1)),

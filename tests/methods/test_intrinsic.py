@@ -22,6 +22,7 @@ from leads.methods.intrinsic import Intrinsic
 from leads.methods.method import targets_of
 from leads.rollouts.on_device import rollout
 from leads.tasks import make_task
+from leads.tasks.task import seen_in_box
 
 INTRINSIC = [name for name in METHODS if issubclass(METHODS.find(name), Intrinsic)]
 TASK = make_task("maze-u")
@@ -173,9 +174,9 @@ def test_few_samples_are_one_gradient_step(epochs):
     assert state.sac.critics.optimiser[0].count == state.model.optimiser[0].count == 1
 
 
-def test_the_model_sees_the_features_in_their_box_or_the_whole_scaled_state(small):
-    box = {"low": np.asarray([0.0]), "high": np.asarray([4.0]), "features": lambda s: s[..., 1:], "one_scale": False}
-    task = dataclasses.replace(TASK, **box)
+def test_the_model_sees_the_features_in_their_unit_or_the_whole_scaled_state(small):
+    features = {"features": lambda s: s[..., 1:], **seen_in_box(low=[0.0], high=[4.0])}
+    task = dataclasses.replace(TASK, **features, one_scale=False)
     s = jnp.asarray([[0.3, 1.0], [-0.2, 4.0]])
     features, whole = (small("diayn", task, model_of=what) for what in ("features", "state"))
     assert (features.feature_size, whole.feature_size) == (1, 2)

@@ -17,7 +17,7 @@ from leads.measures.tabular import successor_state_measure
 from leads.methods.leads import Leads
 from leads.methods.leads_config import LeadsConfig
 from leads.rollouts.on_device import rollout
-from leads.tasks.task import Dynamics, Task
+from leads.tasks.task import Dynamics, Task, seen_in_box
 
 N_STATE, N_SKILL, DISCOUNT, SLIP = 6, 2, 0.8, 0.1
 TERMINAL = np.arange(N_STATE) == N_STATE - 1
@@ -39,7 +39,7 @@ def step(simulator, action):
 
 CHAIN = Task(
     name="chain", start=np.eye(N_STATE, dtype=np.float32)[2], action_size=1, horizon=60, budget=1, features=lambda s: s,
-    low=np.zeros(N_STATE), high=np.ones(N_STATE), one_scale=True,
+    **seen_in_box(low=np.zeros(N_STATE), high=np.ones(N_STATE)), one_scale=True,
     dynamics=Dynamics(reset, step, lambda simulator: STATES[simulator[0]]),
 )  # fmt: skip
 SKETCH = {
@@ -162,7 +162,7 @@ def test_the_history_is_kept_from_epoch_to_epoch():
         episodes = collect(state, key)
         visited = episodes.states[:, :, 1:].reshape(-1, N_STATE)
         skill = jnp.repeat(jnp.arange(N_SKILL), len(visited) // N_SKILL)
-        offered = state.archive.offer(visited, skill, CHAIN.network_features, method.config.archive_admit)
+        offered = state.archive.offer(visited, skill, state.scaling.features, method.config.archive_admit)
         state, _ = update(state, episodes, key)
         now = np.exp(np.minimum(ask(state, state.archive.states), 5)).T
         np.testing.assert_array_equal(state.archive.states, offered.states)

@@ -16,13 +16,13 @@ from leads.config.fields import build, defaults
 from leads.data.episodes import Episodes
 from leads.methods import METHODS
 from leads.rollouts.on_device import rollout
-from leads.tasks.task import Dynamics, Task
+from leads.tasks.task import Dynamics, Task, seen_in_box
 from leads.training import grid
 
 SEEDS, EPOCHS, N_SKILL = (0, 1, 2), 20, 3
 SQUARE = Task(
     name="square", start=np.zeros(2, np.float32), action_size=2, horizon=20, budget=1, features=lambda s: s,
-    low=-np.ones(2), high=np.ones(2), one_scale=True,
+    **seen_in_box(low=-np.ones(2), high=np.ones(2)), one_scale=True,
     dynamics=Dynamics(
         lambda key: jnp.zeros(2), lambda s, a: (jnp.clip(s + 0.1 * a, -1, 1), jnp.bool_(False)), lambda s: s
     ),

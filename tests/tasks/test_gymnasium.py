@@ -193,9 +193,17 @@ def test_features_and_their_box():
     assert task.features(jnp.asarray([[1.0, 2.0, 3.0]])).tolist() == [[3, 1]]
     assert task.feature_names == ("s[2]", "s[0]")
     assert (task.low.tolist(), task.high.tolist()) == ([0, -1.5], [10, 1.5])
-    assert jax.jit(task.network_features)(jnp.asarray([1.5, 0.0, 5.0])).tolist() == [0, 1]
+    assert jax.jit(task.boxed_features)(jnp.asarray([1.5, 0.0, 5.0])).tolist() == [0, 1]
     assert (task.bins, task.fine_bins) == (10, 50) and environment_task(Boat).fine_bins == 20
     assert not task.one_scale and task.dynamics is None
+
+
+def test_the_features_unit_is_the_one_given_or_to_be_measured():
+    assert environment_task(Boat).unit is None
+    assert np.asarray(environment_task(Boat, features=(2, 0), unit=(10, 0.5)).unit).tolist() == [10, 0.5]
+    for wrong in ((1,), (1, 0), 2, "ab", ("a", "b")):
+        with pytest.raises(UserError, match=r"^unit: .* is not allowed; give a length above 0 for each feature, 2"):
+            environment_task(Boat, features=(2, 0), unit=wrong)
 
 
 def test_by_default_everything_counts_within_the_spaces_bounds():

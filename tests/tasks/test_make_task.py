@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from leads.config.fields import build, plain
+from leads.data.scaling import Scaling
 from leads.errors import UserError
 from leads.methods import METHODS, _all_settings, shipped_settings
 from leads.methods.intrinsic import Intrinsic
@@ -15,7 +16,7 @@ from leads.tasks.task import Task
 
 PENDULUM = "gym:Pendulum-v1"
 VALUES = {"on_wall": "stop", "maze": {"start": [0, 0], "walls": []}, "features": (0,), "low": (-1,), "high": (1,)}
-VALUES |= {"horizon": 9}
+VALUES |= {"unit": (2.0,), "horizon": 9}
 
 
 @pytest.fixture
@@ -38,7 +39,9 @@ def test_every_task_builds_and_fits_together(name):
     assert set(task.grid_axes) <= set(range(len(task.low))) and 1 <= len(task.grid_axes) <= 3
     assert min(task.horizon, task.budget, task.action_size) > 0
     batch = np.tile(task.start, (2, 3, 1))
-    assert task.features(batch).shape == task.network_features(batch).shape == (2, 3, len(task.low))
+    assert task.features(batch).shape == (2, 3, task.feature_size) == (2, 3, len(task.low))
+    assert task.unit is not None and np.all(np.asarray(task.unit) > 0)
+    assert Scaling.of(task).features(batch).shape == (2, 3, task.network_feature_size)
     environment = task.make()
     state, _ = environment.reset(seed=1)
     assert np.array_equal(state, task.start)
@@ -54,14 +57,41 @@ def test_only_mazes_are_stepped_on_the_device():
     assert step_cost("maze:mine.json") == "device" and step_cost(PENDULUM) is None
 
 
-def test_features_have_a_unit_of_their_own_apart_from_the_box():
-    task = make_task("half-cheetah")
-    at = task.start + np.float32([4.0, *[0] * 17])
-    np.testing.assert_allclose(task.boxed_features(at), [0.4, -0.3], atol=1e-6)
-    np.testing.assert_array_equal(task.network_features(at), task.boxed_features(at))  # by default the same
-    apart = replace(task, unit=np.array([2.0, 0.5]))
-    np.testing.assert_allclose(apart.network_features(at), [2.0, -0.6], atol=1e-6)
-    np.testing.assert_array_equal(apart.boxed_features(at), task.boxed_features(at))
+@pytest.mark.parametrize(
+    "name, unit, middle",
+    [
+        ("maze-hard", [1, 1], [0, 0]),
+        ("fetch-slide", [0.7, 0.65], [1.2, 0.75]),
+        ("fetch-reach", [0.16, 0.205, 0.16], [1, 0.725, 0.8]),
+        ("finger", [0.384, 0.384, np.pi / 5], [0, 0, 0]),
+        *((name, [2, 0.5], [0, 0.7]) for name in ("half-cheetah", "half-cheetah-paper")),
+        *((name, [2, 0.5], [0, 1.25]) for name in ("walker2d", "hopper")),
+        *((name, [1, 1], [0, 0]) for name in ("ant", "humanoid")),
+    ],
+)
+def test_networks_see_features_in_the_tasks_own_unit(name, unit, middle):
+    task = make_task(name)
+    np.testing.assert_allclose(task.unit, unit, rtol=1e-12)
+    np.testing.assert_allclose(task.features(task.start) if task.centre is None else task.centre, middle, atol=1e-6)
+    given = replace(task, features=lambda s: np.float32(middle) + np.float32(unit) * s[..., : len(unit)], start=[0] * 3)
+    s = np.float32([0.5, -2.0, 0.0])
+    hinge = [5 / np.pi, 0] if task.periodic else s[2 : len(unit)]  # a circle of length 10, as from -5 to 5
+    np.testing.assert_allclose(Scaling.of(given).features(s), [0.5, -2.0, *hinge], atol=1e-5)
+
+
+def test_the_finger_turns_its_hinge_all_the_way_round():
+    task = make_task("finger")
+    assert task.periodic == (2,) and (task.feature_size, task.network_feature_size) == (3, 4)
+    before, behind = (np.float32([*task.start[:12], np.sin(angle), np.cos(angle)]) for angle in (3.14, -3.14))
+    assert abs(task.features(before)[2] - task.features(behind)[2]) > 6
+    seen = Scaling.of(task).features
+    np.testing.assert_allclose(seen(before), seen(behind), atol=0.01)
+
+
+@pytest.mark.parametrize("unit", [(1.0,), (1.0, 0.0), (1.0, -1.0), (1.0, np.inf), "ab", [[1.0, 1.0]], ([1.0], 2)])
+def test_a_unit_is_a_length_for_each_feature(unit):
+    with pytest.raises(UserError, match=r"^unit: .* is not allowed; give a length above 0 for each feature, 2 in all$"):
+        replace(make_task("maze-u"), unit=unit)
 
 
 def test_an_unknown_task_is_answered_with_those_that_are_known():
@@ -69,7 +99,8 @@ def test_an_unknown_task_is_answered_with_those_that_are_known():
         make_task("fetch-push")
     assert str(raised.value) == (
         "task: 'fetch-push' is unknown; allowed are maze-easy, maze-u, maze-hard, fetch-reach, fetch-slide, finger, "
-        "hand, half-cheetah, ant, humanoid, maze:FILE.json, gym:ID and MODULE:NAME"
+        "hand, half-cheetah, half-cheetah-paper, walker2d, hopper, ant, humanoid, "
+        "maze:FILE.json, gym:ID and MODULE:NAME"
     )
     for name in ("", "maze", "maze-", "finger ", "Finger", "gym", "leads/Finger-v0"):
         with pytest.raises(UserError, match=r"^task: .* is unknown; allowed are maze-easy"):
@@ -83,7 +114,7 @@ ALLOWED = {
     "maze:mine.json": {"on_wall", "maze"},
     "finger": set(),
     "hand": set(),
-    PENDULUM: {"features", "low", "high", "horizon"},
+    PENDULUM: {"features", "low", "high", "unit", "horizon"},
 }
 
 
@@ -110,7 +141,7 @@ def test_every_option_is_tested_here():
     [
         ("on_wall", "bounce", "on_wall: 'bounce' is not one of terminate, stop, or none"),
         ("on_wall", 1, "on_wall: 1 is not one of terminate, stop, or none"),
-        ("on_wal", "stop", "on_wal: unknown field; allowed are on_wall, maze, features, low, high, horizon"),
+        ("on_wal", "stop", "on_wal: unknown field; allowed are on_wall, maze, features, low, high, unit, horizon"),
         ("features", 3, "features: 3 is not numbers with commas between them, or none"),
         ("horizon", 1.5, "horizon: 1.5 is not a whole number, or none"),
         ("low", ("a",), "low: ('a',) is not numbers with commas between them, or none"),

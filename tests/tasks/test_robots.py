@@ -19,7 +19,7 @@ from leads.tasks import TASKS, make_task
 from leads.tasks.fetch import PUCK, FetchReach, FetchSlide
 from leads.tasks.finger import ANGLES, Finger
 from leads.tasks.hand import Hand
-from leads.tasks.locomotion import Ant, HalfCheetah, Humanoid
+from leads.tasks.locomotion import Ant, HalfCheetah, HalfCheetahPaper, Hopper, Humanoid, Walker2d
 from leads.tasks.registration import register
 from leads.tasks.robot import new_renderer
 from leads.training import grid
@@ -31,6 +31,9 @@ KINDS = {
     "finger": Finger,
     "hand": Hand,
     "half-cheetah": HalfCheetah,
+    "half-cheetah-paper": HalfCheetahPaper,
+    "walker2d": Walker2d,
+    "hopper": Hopper,
     "ant": Ant,
     "humanoid": Humanoid,
 }
@@ -138,7 +141,7 @@ def test_the_finger_steps_like_dm_control_to_the_last_bit():
     assert touch > 1 and turned > 0.3  # it pushed the spinner
 
 
-@pytest.mark.parametrize("kind", [HalfCheetah, Ant, Humanoid])
+@pytest.mark.parametrize("kind", [HalfCheetah, Walker2d, Hopper, Ant, Humanoid])
 def test_bodies_step_like_gymnasium_to_the_last_bit(kind):
     theirs, ours = gymnasium.make(kind.packaged, reset_noise_scale=0).unwrapped, kind()
     strength = theirs.model.actuator_ctrlrange[:, 1]
@@ -263,7 +266,8 @@ def test_the_hands_counted_axes_are_those_along_which_a_finger_moves_most(motors
 
 
 def test_of_bodies_the_torso_counts():
-    for name, axes in (("half-cheetah", [0, 2]), ("ant", [0, 1]), ("humanoid", [0, 1])):
+    for name in ("half-cheetah", "half-cheetah-paper", "walker2d", "hopper", "ant", "humanoid"):
+        axes = [0, 1] if name in ("ant", "humanoid") else [0, 2]
         environment = moved(name, steps=30)
         torso = environment.data.body("torso").xpos[axes]
         assert features(environment, name) == pytest.approx(torso, abs=1e-6)
@@ -287,7 +291,10 @@ SIZES = {  # state, action, horizon, budget, cells and fine cells a dimension
     "fetch-slide": (25, 4, 50, 100_000, 10, 50),
     "finger": (14, 2, 50, 100_000, 10, 20),
     "hand": (63, 20, 50, 100_000, 10, 20),
-    "half-cheetah": (18, 6, 500, 1_000_000, 10, 50),
+    "half-cheetah": (18, 6, 200, 1_000_000, 10, 50),
+    "half-cheetah-paper": (18, 6, 500, 1_000_000, 10, 50),
+    "walker2d": (18, 6, 200, 1_000_000, 10, 50),
+    "hopper": (12, 3, 200, 1_000_000, 10, 50),
     "ant": (29, 8, 200, 1_000_000, 10, 50),
     "humanoid": (47, 17, 200, 1_000_000, 10, 50),
 }
@@ -295,7 +302,12 @@ BOXES = {
     "fetch-reach": ((0.2, -0.3, 0), (1.8, 1.75, 1.6)),
     "fetch-slide": ((0.5, 0.1), (1.9, 1.4)),
     "finger": ((-1.92, -1.92, -np.pi), (1.92, 1.92, np.pi)),
-    "half-cheetah": ((-10, 0), (10, 2)),
+    "half-cheetah": ((-60, 0), (60, 2)),
+    "half-cheetah-paper": ((-10, 0), (10, 2)),
+    "walker2d": ((-10, 0), (10, 2.5)),
+    "hopper": ((-10, 0), (10, 2.5)),
+    "ant": ((-25, -25), (25, 25)),
+    "humanoid": ((-10, -10), (10, 10)),
 }
 
 

@@ -54,7 +54,7 @@ def test_only_counted_features_are_kept():
     still = Episodes(states, jnp.zeros((12, 2, 50, 20)), jnp.full((12, 2), 50), jnp.zeros((12, 2), bool))
     kept = snapshot(hand, 1, 100, still, None)
     assert kept.paths.shape[-1] == len(hand.grid_axes) == 3
-    expected = (hand.network_features(jnp.asarray(hand.start))[jnp.asarray(hand.grid_axes)] + 1) / 2
+    expected = (hand.boxed_features(jnp.asarray(hand.start))[jnp.asarray(hand.grid_axes)] + 1) / 2
     assert np.allclose(kept.paths[0, 0, 0], expected, atol=1e-3)
 
 

@@ -39,7 +39,10 @@ class RunningStatistics(eqx.Module):
         """With the weight of all earlier values multiplied by `share`."""
         return RunningStatistics(self.mean, self.variance, share * self.count)
 
+    def standardised(self, values: Float[Array, "*batch entry"]) -> Float[Array, "*batch entry"]:
+        """Values of mean 0 and standard deviation 1."""
+        return (values - self.mean) / jnp.maximum(jnp.sqrt(self.variance), SMALLEST)
+
     def whitened(self, values: Float[Array, "*batch entry"], largest: float) -> Float[Array, "*batch entry"]:
-        """Values of mean 0 and standard deviation 1, clipped to +-`largest`."""
-        spread = jnp.maximum(jnp.sqrt(self.variance), SMALLEST)
-        return jnp.clip((values - self.mean) / spread, -largest, largest)
+        """Standardised values, clipped to +-`largest`."""
+        return jnp.clip(self.standardised(values), -largest, largest)

@@ -81,7 +81,7 @@ class OffPolicy(Improvement):
     def init(self, key: PRNGKeyArray) -> OffPolicyState:
         c, task = self.config, self.task
         sac_key, metric_key = jax.random.split(key)
-        phi = MLP(metric_key, (task.feature_size, *c.metric_hidden, c.metric_size))
+        phi = MLP(metric_key, (task.network_feature_size, *c.metric_hidden, c.metric_size))
         return OffPolicyState(
             sac=self.sac.init(sac_key),
             metric=Learner.of(Dual.of(phi, c.metric_multiplier), c.metric_learning_rate),
@@ -104,10 +104,10 @@ class OffPolicy(Improvement):
             sac, metric = learnt
             keys = jax.random.split(key, 3)
             _, drawn = replay.draw(c.batch_size, keys[0])
-            x, next_x = leads.places(state, drawn.s), leads.places(state, drawn.next_s)
-            elsewhere = leads.places(state, state.archive.draw(c.batch_size, keys[1]))
+            x, next_x = state.scaling.features(drawn.s), state.scaling.features(drawn.next_s)
+            elsewhere = state.scaling.features(state.archive.draw(c.batch_size, keys[1]))
             metric, of_metric = metric.step(metric_loss, x, next_x, elsewhere)
-            r, of_reward = self.reward(leads, state, division, drawn, x, next_x)
+            r, of_reward = self.reward(state, division, drawn, x, next_x)
             scaled = state.scaling(drawn.s), state.scaling(drawn.next_s)
             experience = Experience(scaled[0], drawn.a, drawn.z, r, scaled[1], drawn.terminal)
             sac, of_sac = self.sac.update(sac, experience, keys[2])
@@ -120,15 +120,15 @@ class OffPolicy(Improvement):
     def divide(self, leads: "Leads", state: "LeadsState") -> Division:
         """Whose archived states are and where skills are pulled to, by all visits so far."""
         c = self.config
-        places, start = leads.places(state, state.archive.states), leads.places(state, leads.start)
+        places, start = state.scaling.features(state.archive.states), state.scaling.features(leads.start)
         density = leads.density(state).T
         return divide(density, c.border, c.pull, state.policy.metric.model.phi, places, start)
 
-    def reward(self, leads: "Leads", state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
+    def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
         """r of transitions and the means of its parts; x and next_x are the places of s and s'."""
         c = self.config
         skill = jnp.argmax(drawn.z @ state.skills.T, axis=-1)
-        slot = state.archive.nearest(drawn.next_s, lambda s: leads.places(state, s))
+        slot = state.archive.nearest(drawn.next_s, state.scaling.features)
         share = division.share[skill, slot] * division.novelty[slot] ** c.novelty_exponent
         pull = division.progress(x, next_x, skill) if c.pull != "none" else jnp.zeros_like(share)
         r = c.share_weight * share + c.pull_weight * pull

@@ -93,7 +93,7 @@ class Intrinsic:
 
     def __init__(self, config: IntrinsicConfig, task: Task):
         self.config, self.task, self.noise = config, task, config.noise
-        self.feature_size = task.feature_size if config.model_of == "features" else task.state_size
+        self.feature_size = task.network_feature_size if config.model_of == "features" else task.state_size
         self.sac = Sac(config, task.state_size, task.action_size, self.skill_size)
         most = config.n_skill * config.n_episode * task.horizon
         if config.replay_size < most:
@@ -159,7 +159,7 @@ class Intrinsic:
 
     def features(self, state: IntrinsicState, s: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """What the model sees of a state."""
-        return self.task.network_features(s) if self.config.model_of == "features" else state.scaling(s)
+        return state.scaling.features(s) if self.config.model_of == "features" else state.scaling(s)
 
     def update(self, state: IntrinsicState, episodes: Episodes, key: PRNGKeyArray):
         """Keeps the episodes, then teaches model and policy from all that is kept."""

@@ -52,7 +52,7 @@ class Leads:
         config.check_on(task)
         self.config, self.task, self.noise = config, task, config.noise
         self.start = jnp.asarray(task.start)
-        feature_size = task.feature_size if config.measure_of == "features" else task.state_size
+        feature_size = task.network_feature_size if config.measure_of == "features" else task.state_size
         sizes = Sizes(task.state_size, task.action_size, config.skill_size, feature_size)
         self.estimator: Estimator = config.measure.make(sizes)
         self.improvement: Improvement = config.improve.make(task, config.skill_size)
@@ -84,11 +84,7 @@ class Leads:
 
     def features(self, state: LeadsState, s2: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """What the measure sees of s2."""
-        return self.task.network_features(s2) if self.config.measure_of == "features" else state.scaling(s2)
-
-    def places(self, state: LeadsState, s: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
-        """Where states are, as archive and metric see it: the task's features."""
-        return self.task.network_features(s)
+        return state.scaling.features(s2) if self.config.measure_of == "features" else state.scaling(s2)
 
     def targets(self, state: LeadsState) -> Float[Array, "skill state"]:
         """s_t^z, the target of every skill."""
@@ -114,10 +110,9 @@ class Leads:
         c = self.config
         visited = episodes.states[:, :, 1:].reshape(-1, len(self.start))
         skill = jnp.repeat(jnp.arange(c.n_skill), len(visited) // c.n_skill)
-        where = lambda s: self.places(state, s)
-        archive = state.archive.offer(visited, skill, where, c.archive_admit)
+        archive = state.archive.offer(visited, skill, state.scaling.features, c.archive_admit)
         if c.visits == "count":
-            seen = archive.counts(visited, skill, episodes.steps().reshape(-1), where)
+            seen = archive.counts(visited, skill, episodes.steps().reshape(-1), state.scaling.features)
             archive = Archive(archive.states, c.history_decay * archive.visits + seen)
         return eqx.tree_at(lambda s: s.archive, state, archive)
 
@@ -218,7 +213,7 @@ class Leads:
     def uncertainty(self, state: LeadsState, s: Float[Array, "n state"]) -> Float[Array, "skill n"]:
         """u_t(s, z) of candidate states."""
         c, archive = self.config, state.archive
-        nearest = archive.nearest(s, lambda s: self.places(state, s))
+        nearest = archive.nearest(s, state.scaling.features)
         if c.uncertainty == "balanced":
             now = self.log_measure(state, self.start, archive.states)
             visits = jnp.log(self.visits(state) + SMALLEST_VISIT).T

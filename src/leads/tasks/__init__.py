@@ -36,7 +36,10 @@ TASKS = {
     "fetch-slide": Entry("fetch", "fetch_slide", "FetchSlide", 50, "dear"),
     "finger": Entry("finger", "finger_turn", "Finger", 50, "cheap"),
     "hand": Entry("hand", "hand", "Hand", 50, "dear"),
-    "half-cheetah": Entry("locomotion", "half_cheetah", "HalfCheetah", 500, "cheap"),
+    "half-cheetah": Entry("locomotion", "half_cheetah", "HalfCheetah", 200, "cheap"),
+    "half-cheetah-paper": Entry("locomotion", "half_cheetah_paper", "HalfCheetahPaper", 500, "cheap"),
+    "walker2d": Entry("locomotion", "walker2d", "Walker2d", 200, "cheap"),
+    "hopper": Entry("locomotion", "hopper", "Hopper", 200, "cheap"),
     "ant": Entry("locomotion", "ant", "Ant", 200, "cheap"),
     "humanoid": Entry("locomotion", "humanoid", "Humanoid", 200, "cheap"),
 }
@@ -56,6 +59,8 @@ class TaskOptions(Config):
     """gym:ID: lower corner of the box in which coverage is counted (default: the observation space's bounds)."""
     high: tuple[float, ...] | None = None
     """gym:ID: upper corner of that box."""
+    unit: tuple[float, ...] | None = None
+    """gym:ID: length of each feature that networks see as 1, like 2,.5 (default: their spread in the first epoch)."""
     horizon: Positive[int] | None = None
     """gym:ID: steps of an episode (default: the environment's own limit, or 200)."""
 
@@ -109,7 +114,7 @@ def _allowed(name: Any) -> tuple[str, ...]:
     """The options of a kind of task."""
     kind, colon, _ = name.partition(":") if isinstance(name, str) else ("", "", "")
     if colon:
-        return {"gym": ("features", "low", "high", "horizon"), "maze": ("on_wall", "maze")}.get(kind, ())
+        return {"gym": ("features", "low", "high", "unit", "horizon"), "maze": ("on_wall", "maze")}.get(kind, ())
     if not isinstance(name, str) or name not in TASKS:
         others = "maze:FILE.json, gym:ID and MODULE:NAME"
         raise UserError(f"task: {shown(name)} is unknown; allowed are {', '.join(TASKS)}, {others}")

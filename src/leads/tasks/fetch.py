@@ -13,7 +13,7 @@ from gymnasium_robotics.envs.fetch.slide import MujocoFetchSlideEnv
 from gymnasium_robotics.utils.rotations import mat2euler
 
 from leads.tasks.robot import Robot
-from leads.tasks.task import Task
+from leads.tasks.task import Task, seen_in_box
 
 STRIDE = 0.05
 """Metres by which an action of 1 moves the gripper's aim."""
@@ -112,8 +112,7 @@ def fetch_reach(**how: Any) -> Task:
         action_size=4,
         budget=200_000,
         features=lambda s: s[..., 0:3],
-        low=np.array([0.2, -0.3, 0.0]),
-        high=np.array([1.8, 1.75, 1.6]),
+        **seen_in_box(low=(0.2, -0.3, 0.0), high=(1.8, 1.75, 1.6), ends=5.0),
         feature_names=("gripper x", "gripper y", "gripper z"),
         make=FetchReach,
         fine_bins=20,
@@ -128,8 +127,7 @@ def fetch_slide(**how: Any) -> Task:
         action_size=4,
         budget=100_000,
         features=lambda s: s[..., 3:5],
-        low=np.array([0.5, 0.1]),
-        high=np.array([1.9, 1.4]),
+        **seen_in_box(low=(0.5, 0.1), high=(1.9, 1.4)),
         feature_names=("puck x", "puck y"),
         make=FetchSlide,
         **how,

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from leads.tasks.robot import Robot
-from leads.tasks.task import Task
+from leads.tasks.task import Task, seen_in_box
 
 ANGLES = (np.pi / 2, 0.0, np.pi / 2)
 """Of the proximal and distal joint and the hinge, at the start."""
@@ -75,14 +75,14 @@ def _model() -> mujoco.MjModel:
 
 
 def finger_turn(**how: Any) -> Task:
-    """Angles of both joints and the hinge."""
+    """Angles of both joints, which have ends, and of the hinge, which has none: a circle as long as its interval."""
     return Task(
         start=Finger().reset()[0],
         action_size=2,
         budget=100_000,
         features=lambda s: jnp.concatenate([s[..., 0:2], jnp.arctan2(s[..., 12:13], s[..., 13:14])], -1),
-        low=np.array([-1.92, -1.92, -np.pi]),
-        high=np.array([1.92, 1.92, np.pi]),
+        **seen_in_box(low=(-1.92, -1.92, -np.pi), high=(1.92, 1.92, np.pi), ends=5.0),
+        periodic=(2,),
         feature_names=("proximal angle", "distal angle", "hinge angle"),
         make=Finger,
         fine_bins=20,

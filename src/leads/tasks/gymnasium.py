@@ -77,12 +77,14 @@ def environment_task(
     horizon: int | None = None,
     budget: int = BUDGET,
     name: str = "own",
+    unit: Sequence[float] | None = None,
 ) -> Task:
     """The task of exploring the environments that `make` makes.
 
     `features` are the entries of the observation that count (by default all, if they are three at most), `low` and
-    `high` the box of them in which coverage is counted (by default the observation space's bounds), and `horizon` the
-    steps of an episode (by default the environment's own limit, or 200). Videos need a `make` that takes `render_mode`.
+    `high` the box of them in which coverage is counted (by default the observation space's bounds), `horizon` the
+    steps of an episode (by default the environment's own limit, or 200), and `unit` the length of each feature that
+    networks see as 1 (by default its spread in a run's first epoch). Videos need a `make` that takes `render_mode`.
     """
     if not callable(make):
         raise UserError(f"make: {shown(make)} is not a function that makes an environment")
@@ -129,6 +131,7 @@ def environment_task(
         features=lambda s: s[..., jnp.asarray(index)],
         low=lower,
         high=upper,
+        unit=unit,
         feature_names=tuple(f"s[{i}]" for i in index),
         make=rendered,
         fine_bins=50 if len(index) < 3 else 20,

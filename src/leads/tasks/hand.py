@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium_robotics.envs.shadow_dexterous_hand.reach import FINGERTIP_SITE_NAMES, MujocoHandReachEnv
 
 from leads.tasks.robot import Robot
-from leads.tasks.task import Task
+from leads.tasks.task import Task, seen_in_box
 
 REACH = 0.2
 """Metres from the palm within which fingertips stay."""
@@ -64,8 +64,7 @@ def hand(**how: Any) -> Task:
         action_size=20,
         budget=100_000,
         features=lambda s: s[..., 48:63],
-        low=np.tile(palm - REACH, 5),
-        high=np.tile(palm + REACH, 5),
+        **seen_in_box(low=np.tile(palm - REACH, 5), high=np.tile(palm + REACH, 5)),
         feature_names=tuple(f"{finger} {axis}" for finger in FINGERS for axis in "xyz"),
         counted=tuple(3 * finger + axis for finger, axis in COUNTED),
         make=Hand,

@@ -1,4 +1,4 @@
-"""Bodies that walk: HalfCheetah, Ant and Humanoid (v5), with their place in the world as part of the state."""
+"""Bodies that walk (Gymnasium's v5), with their place in the world as part of the state."""
 
 # MuJoCo declares no types.
 # pyright: reportAttributeAccessIssue=false
@@ -14,7 +14,7 @@ from leads.tasks.robot import Robot
 from leads.tasks.task import Task
 
 STANDING = 0.7
-"""Height at which the half-cheetah's torso begins, and from which its state counts."""
+"""Height at which the half-cheetah's torso begins, and from which its state counts; that of others counts from 0."""
 
 
 class Walker(Robot):
@@ -52,6 +52,18 @@ class HalfCheetah(Walker):
     packaged = "HalfCheetah-v5"
 
 
+class HalfCheetahPaper(HalfCheetah):
+    """The same body under another name, for episodes as long as the paper's."""
+
+
+class Walker2d(Walker):
+    packaged = "Walker2d-v5"
+
+
+class Hopper(Walker):
+    packaged = "Hopper-v5"
+
+
 class Ant(Walker):
     packaged = "Ant-v5"
 
@@ -66,30 +78,50 @@ def _original(name: str) -> Any:
     return gymnasium.make(name).unwrapped
 
 
-def half_cheetah(**how: Any) -> Task:
-    """Where the torso is along the track and above it, in metres: the paper's failure case."""
+def _track(body: type[Walker], action_size: int, far: float, high: float, rise: float = 0.0, **how: Any) -> Task:
+    """Where the torso is along the track and above it, in metres; its height is the second number of a state + rise."""
     return Task(
-        start=HalfCheetah().reset()[0],
-        action_size=6,
+        start=body().reset()[0],
+        action_size=action_size,
         budget=1_000_000,
-        features=lambda s: s[..., 0:2] + np.asarray([0, STANDING], np.float32),
-        low=np.array([-10.0, 0.0]),
-        high=np.array([10.0, 2.0]),
+        features=lambda s: s[..., 0:2] + np.asarray([0, rise], np.float32),
+        low=np.array([-far, 0.0]),
+        high=np.array([far, high]),
+        unit=np.array([2.0, 0.5]),
         feature_names=("torso x", "torso z"),
-        make=HalfCheetah,
+        make=body,
         **how,
     )
 
 
-def _plane(body: type[Walker], action_size: int, **how: Any) -> Task:
+def half_cheetah(**how: Any) -> Task:
+    """With room for skills that run."""
+    return _track(HalfCheetah, 6, far=60.0, high=2.0, rise=STANDING, **how)
+
+
+def half_cheetah_paper(**how: Any) -> Task:
+    """The paper's failure case."""
+    return _track(HalfCheetahPaper, 6, far=10.0, high=2.0, rise=STANDING, **how)
+
+
+def walker2d(**how: Any) -> Task:
+    return _track(Walker2d, 6, far=10.0, high=2.5, **how)
+
+
+def hopper(**how: Any) -> Task:
+    return _track(Hopper, 3, far=10.0, high=2.5, **how)
+
+
+def _plane(body: type[Walker], action_size: int, far: float, **how: Any) -> Task:
     """Where the torso is on the floor, in metres."""
     return Task(
         start=body().reset()[0],
         action_size=action_size,
         budget=1_000_000,
         features=lambda s: s[..., 0:2],
-        low=np.array([-10.0, -10.0]),
-        high=np.array([10.0, 10.0]),
+        low=np.array([-far, -far]),
+        high=np.array([far, far]),
+        unit=np.ones(2),
         feature_names=("torso x", "torso y"),
         make=body,
         **how,
@@ -97,8 +129,8 @@ def _plane(body: type[Walker], action_size: int, **how: Any) -> Task:
 
 
 def ant(**how: Any) -> Task:
-    return _plane(Ant, 8, **how)
+    return _plane(Ant, 8, far=25.0, **how)
 
 
 def humanoid(**how: Any) -> Task:
-    return _plane(Humanoid, 17, **how)
+    return _plane(Humanoid, 17, far=10.0, **how)

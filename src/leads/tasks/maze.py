@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from leads.errors import UserError
 from leads.tasks import OnWall
-from leads.tasks.task import Dynamics, StepCost, Task
+from leads.tasks.task import Dynamics, StepCost, Task, seen_in_box
 
 STEP = 0.05
 """Distance of one step at velocity 1."""
@@ -168,8 +168,7 @@ def maze_task(maze: Maze, name: str, on_wall: OnWall = "terminate", horizon: int
         horizon=horizon,
         budget=1_000_000,
         features=lambda s: s,
-        low=np.asarray([-1.0, -1.0]),
-        high=np.asarray([1.0, 1.0]),
+        **seen_in_box(low=(-1.0, -1.0), high=(1.0, 1.0)),
         make=make,
         step_cost="device",
         dynamics=Dynamics(reset=lambda key: jnp.asarray(start), step=step, observe=lambda s: s),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations  # naming jaxtyping's Array imports JAX, which `leads --help` does without
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from leads.config.fields import shown
 from leads.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 StepCost = Literal["device", "cheap", "dear"]
 """What a step costs: a JAX function, a simulator of microseconds, or one of a millisecond (Fetch, Hand)."""
+
+Corner = np.ndarray | Sequence[float]
+"""A number for each feature."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,12 @@ class Task:
     """The task as JAX functions; a task without them is stepped on the host."""
     step_cost: StepCost = None  # type: ignore[assignment]
     """Decides how often skills are evaluated and which defaults apply; by default device with dynamics, else cheap."""
-    unit: np.ndarray | None = None
-    """Length of each feature that networks see as 1; by default half the box."""
+    unit: Corner | None = None
+    """Length of each feature that networks see as 1; by default measured in a run's first epoch (`Scaling`)."""
+    centre: Corner | None = None
+    """Features that networks see as 0; by default those of the start."""
+    periodic: tuple[int, ...] = ()
+    """Indices of features that are angles, in radians: networks see their cosines and sines."""
     walls: np.ndarray | None = None
     """Segments (x1, y1, x2, y2) to draw, for mazes."""
     one_scale: bool = False
@@ -80,6 +88,8 @@ class Task:
     def __post_init__(self):
         for name in ("start", "low", "high"):
             object.__setattr__(self, name, np.asarray(getattr(self, name)))
+        if self.unit is not None:
+            object.__setattr__(self, "unit", _lengths(self.unit, self.feature_size))
         cost = self.step_cost or ("device" if self.dynamics else "cheap")
         if cost == "device" and self.dynamics is None:
             raise UserError("step_cost: a task without dynamics is not stepped on the device; give cheap or dear")
@@ -91,7 +101,13 @@ class Task:
 
     @property
     def feature_size(self) -> int:
+        """Features that coverage looks at."""
         return len(self.low)
+
+    @property
+    def network_feature_size(self) -> int:
+        """Numbers that networks see of them: two of an angle."""
+        return self.feature_size + len(self.periodic)
 
     @property
     def grid_axes(self) -> tuple[int, ...]:
@@ -107,18 +123,24 @@ class Task:
         aim = centre + np.clip(scaled, -1, 1) * half
         return np.clip(aim, space.low, space.high).astype(space.dtype)  # rounding may have led beyond
 
-    def network_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
-        """Features as networks see them: centred on the box and divided by `unit`."""
-        return self._centred(states, self._half_box if self.unit is None else self.unit)
-
     def boxed_features(self, states: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """Features with the box from low to high scaled to [-1, 1]."""
-        return self._centred(states, self._half_box)
+        centre, half = (self.high + self.low) / 2, (self.high - self.low) / 2
+        return (self.features(states) - centre.astype(np.float32)) / half.astype(np.float32)
 
-    @property
-    def _half_box(self) -> np.ndarray:
-        return (self.high - self.low) / 2
 
-    def _centred(self, states: Float[Array, "*batch state"], unit: np.ndarray) -> Float[Array, "*batch feature"]:
-        centre = (self.high + self.low) / 2
-        return (self.features(states) - centre.astype(np.float32)) / unit.astype(np.float32)
+def seen_in_box(low: Corner, high: Corner, ends: float = 1.0) -> dict[str, Any]:
+    """Fields of a task whose networks see the middle of the box as 0 and its ends as +-`ends`."""
+    lower, upper = np.asarray(low, float), np.asarray(high, float)
+    return {"low": lower, "high": upper, "centre": (upper + lower) / 2, "unit": (upper - lower) / 2 / ends}
+
+
+def _lengths(unit: Any, size: int) -> np.ndarray:
+    """A task's unit, checked."""
+    try:
+        lengths = np.asarray(unit, float)
+    except (TypeError, ValueError):
+        lengths = np.empty(0)
+    if lengths.shape != (size,) or not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise UserError(f"unit: {shown(unit)} is not allowed; give a length above 0 for each feature, {size} in all")
+    return lengths
