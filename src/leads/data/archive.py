@@ -39,7 +39,9 @@ class Archive(eqx.Module):
 
     def nearest(self, s: Float[Array, "n state"], features) -> Int[Array, " n"]:
         """The slot whose state is nearest."""
-        return jnp.argmin(_squared_distances(features(s), features(self.states)), axis=1)
+        distance = _squared_distances(features(self.states), features(s))
+        index = jnp.arange(len(distance), dtype=jnp.float32)[:, None]  # two plain reductions are faster than an argmin
+        return jnp.max(jnp.where(distance <= jnp.min(distance, axis=0), index, 0.0), axis=0).astype(jnp.int32)
 
     def draw(self, count: int, key: PRNGKeyArray) -> Float[Array, "count state"]:
         return self.states[jax.random.randint(key, (count,), 0, len(self.states))]

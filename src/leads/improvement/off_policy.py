@@ -128,8 +128,11 @@ class OffPolicy(Improvement):
         """r of transitions and the means of its parts; x and next_x are the places of s and s'."""
         c = self.config
         skill = jnp.argmax(drawn.z @ state.skills.T, axis=-1)
-        slot = state.archive.nearest(drawn.next_s, state.scaling.features)
-        share = division.share[skill, slot] * division.novelty[slot] ** c.novelty_exponent
-        pull = division.progress(x, next_x, skill) if c.pull != "none" else jnp.zeros_like(share)
+        share = pull = jnp.zeros(len(skill))
+        if c.share_weight > 0:
+            slot = state.archive.nearest(drawn.next_s, state.scaling.features)
+            share = division.share[skill, slot] * division.novelty[slot] ** c.novelty_exponent
+        if c.pull != "none":
+            pull = division.progress(x, next_x, skill)
         r = c.share_weight * share + c.pull_weight * pull
         return r, {"reward": jnp.mean(r), "share_reward": jnp.mean(share), "pull_reward": jnp.mean(pull)}
