@@ -137,7 +137,8 @@ def test_diayn_calls_every_skill_by_its_own_number(learnt):
 @pytest.mark.parametrize(
     "name, metric, least",
     [
-        ("leads", "measure_loss", 0.4), ("leads by sac", "measure_loss", 0.4), ("diayn", "discriminator_loss", 0.4), ("smm", "discriminator_loss", 0.3),
+        ("leads", "measure_loss", 0.4), ("leads by sac", "measure_loss", 0.4),
+        ("diayn", "discriminator_loss", 0.4), ("smm", "discriminator_loss", 0.3),
         ("smm", "density_loss", 0.1), ("ngu", "inverse_error", 0.05), ("csd", "transition_loss", 1.0),
     ],
 )  # fmt: skip

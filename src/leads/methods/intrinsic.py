@@ -31,7 +31,9 @@ class IntrinsicConfig(SacConfig):
     n_skill: Positive[int] = 6
     """Number of skills, or of groups of episodes if the method has one policy (paper: 6)."""
     n_episode: Positive[int] = 8
-    """Episodes per skill and epoch."""
+    """Episodes per skill and epoch, at most."""
+    epoch_samples: Positive[int] | None = None
+    """Samples of an epoch, about: where episodes last long, fewer than n_episode are begun; none: always n_episode."""
     noise: Colour = "white"
     """Colour of the exploration noise (published: white)."""
     noise_scale: Positive[float] = 1.0

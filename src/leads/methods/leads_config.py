@@ -20,7 +20,9 @@ class LeadsConfig(Config):
     skill_size: Positive[int] = 20
     """Dimension of the orthonormal skill vectors z (paper: 20)."""
     n_episode: Positive[int] = 16
-    """Episodes per skill and epoch (paper: 16)."""
+    """Episodes per skill and epoch, at most (paper: 16)."""
+    epoch_samples: Positive[int] | None = None
+    """Samples of an epoch, about: where episodes last long, fewer than n_episode are begun; none: always n_episode."""
     noise: Colour = "pink"
     """Colour of the exploration noise (paper: white)."""
     noise_scale: Positive[float] = 1.0
