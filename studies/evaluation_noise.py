@@ -20,7 +20,7 @@ from leads.training.train import EVALUATION_EPISODES
 
 ROW = ("method", "task", "seed", "noise")
 """What tells rows apart."""
-OF_SKILLS = [name for name, metric in COMPUTED.items() if metric.of_skills and metric.tabled]
+OF_SKILLS = [name for name, metric in COMPUTED.items() if metric.of_skills and metric.tabled and metric.everywhere]
 COLUMNS = ("method", "task", "seed", "samples", "noise", *OF_SKILLS)
 
 

@@ -91,7 +91,7 @@ def main() -> None:
     for name, identifier in PACKAGED.items():
         results |= rates(name, in_a_vector(identifier, make_task(name).action_size))
     results |= rates("finger", by_dm_control())
-    for name in ("fetch-slide", "hand", "finger", "half-cheetah"):
+    for name in ("fetch-slide", "hand", "finger", "half-cheetah-paper"):
         results |= threads(name)
     write_numbers("simulators", results, 2)
 

@@ -32,7 +32,7 @@ def peers() -> Rows:
 def old_version() -> Rows:
     of = found("speed")["versions"]
     titles = {
-        "metra half-cheetah": "METRA on half-cheetah",
+        "metra half-cheetah-paper": "METRA on half-cheetah-paper",
         "leads maze-hard": "LEADS on maze-hard, as shipped",
         "leads maze-hard, same steps": "LEADS on maze-hard, the same gradient steps",
         "leads fetch-slide": "LEADS on fetch-slide, as shipped",

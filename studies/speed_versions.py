@@ -14,11 +14,15 @@ from installed import OLD, install
 from measured import spread, write_part
 
 RUNS = {
-    "metra half-cheetah": ({"task": "half-cheetah", "method": "metra", "n_episode": 1}, {}, 3),
+    "metra half-cheetah-paper": (
+        {"task": "half-cheetah", "method": "metra", "n_episode": 1},
+        {"task": "half-cheetah-paper"},
+        3,
+    ),
     "leads maze-hard": ({"task": "maze-hard", "method": "leads"}, {}, 6),
     "leads fetch-slide": ({"task": "fetch-slide", "method": "leads"}, {}, 6),
 }
-"""Name -> (arguments of `leads.train`, more of them for this version, epochs).
+"""Name -> (arguments of `leads.train`, those that this version has otherwise or besides, epochs).
 
 None reaches the first evaluation on the host.
 """
@@ -34,7 +38,7 @@ def side_by_side(arguments: dict, of_new: dict, epochs: int, old: Path) -> dict[
     with ExitStack() as opened:
         sides = {
             "old": opened.enter_context(Epochs(old, **arguments)),
-            "new": opened.enter_context(Epochs(Path(sys.executable), **arguments, **of_new)),
+            "new": opened.enter_context(Epochs(Path(sys.executable), **arguments | of_new)),
         }
         lines = [{name: side.next() for name, side in sides.items()} for _ in range(COMPILING + epochs)][COMPILING:]
     found = {"samples": {name: sum(line[name]["samples"] for line in lines) for name in sides}}

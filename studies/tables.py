@@ -33,7 +33,7 @@ LOUD = Entry("random", '{"scale": 1.0}', "control: loud pink noise")
 ENTRIES = [*filter(lambda entry: entry.learns, map(Entry, METHODS)), PINK, WHITE, LOUD]
 SAME_NOISE, ABLATION, SLIDE = 300_000, 150_000, 48_000
 """Samples at which methods are compared under the same noise, and variants of LEADS in the maze and on the robot."""
-TABLED = [metric for metric in METRICS.values() if metric.tabled]
+TABLED = [metric for metric in METRICS.values() if metric.tabled and metric.everywhere]
 MEASURED = [metric for metric in TABLED if metric.compute]
 OF_SKILLS = [metric for metric in MEASURED if metric.of_skills]
 
@@ -130,7 +130,7 @@ def every_run(study: Study) -> Table:
     shown = ((SHIPPED.method, ""), (PINK.method, ""))
     found = [row for row in rows(RESULTS / "runs.csv") if (row["method"], row["variant"]) in shown]
     found.sort(key=lambda row: (list(TITLES).index(row["task"]), row["method"], int(row["seed"])))
-    names = ("task", "method", "seed", *NUMBERS)
+    names = [name for name in ("task", "method", "seed", *NUMBERS) if any(row.get(name) for row in found)]
     return _texts(names, [[row[name] or "-" for name in names] for row in found])
 
 

@@ -24,7 +24,8 @@ def write_run():
 
     def write(
         directory: Path, task: str = "maze-u", method: str = "leads", seed: int = 0, coverage: float = 90.0,
-        samples: int = 1_000_000, finished: bool = True, remembers: bool = True, extra: tuple = (), **options,
+        samples: int = 1_000_000, finished: bool = True, remembers: bool = True, extra: tuple = (),
+        numbers: dict | None = None, **options,
     ) -> Path:  # fmt: skip
         out = directory / f"{task}-{method}-{samples}-{'-'.join(map(str, options.values()))}-{seed}"
         config, made = run_config(task, method, seed, samples, options, extra)
@@ -34,7 +35,7 @@ def write_run():
             reached = round(coverage * (1 - 0.5 ** (2 * epoch)), 2) if epoch < epochs else coverage
             rest = {"coverage_fine": reached * 0.9, "skill_coverage": reached / 2, "distinctness": 0.5, "reach": None}
             more = {metric.name: reached / 3 for metric in extra}
-            line = {"epoch": epoch, "samples": done, "coverage": reached} | rest | more
+            line = {"epoch": epoch, "samples": done, "coverage": reached} | rest | more | (numbers or {})
             run.append("metrics.jsonl", line)
             cost = {"cpu_seconds": 10.0 * epoch, "wall_seconds": 12.0 * epoch, "peak_rss_mb": 500.0 + seed}
             run.append("timing.jsonl", {"epoch": epoch} | cost)

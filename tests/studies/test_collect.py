@@ -83,6 +83,25 @@ def test_rows_tell_the_same_study_as_the_runs(collect, write, tmp_path):
                 assert one.variant == ("hot" if entry.options else "")
 
 
+def test_numbers_that_only_some_tasks_have_are_kept_beside_rows_of_before(collect, write, tmp_path):
+    """Also where the tables were written when nobody knew of these numbers."""
+    write("before")
+    collect(tmp_path / "before")
+    for name in ("runs.csv", "curves.csv"):
+        rows = table(tmp_path / name)
+        with open(tmp_path / name, "w", newline="") as file:
+            writer = csv.DictWriter(file, [c for c in rows[0] if not c.endswith("_1m")], extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(rows)
+    [result] = read_rows(tmp_path).results
+    assert result.numbers["coverage"] == 90.0 and "cells_1m" not in result.numbers
+    write("new", "metra", numbers={"cells_1m": 41.0, "distinctness_1m": 0.25})
+    collect(tmp_path / "new")
+    by_method = {result.entry.method: result for result in read_rows(tmp_path).results}
+    assert by_method["metra"].numbers["cells_1m"] == by_method["metra"].log[-1]["cells_1m"] == 41.0
+    assert by_method["metra"].numbers["distinctness_1m"] == 0.25 and by_method["leads"].numbers["cells_1m"] is None
+
+
 def test_skills_at_the_end_are_kept_and_replaced_with_the_run(collect, write, tmp_path):
     def kept() -> dict[str, dict]:
         lines = (tmp_path / "skills.jsonl").read_text().splitlines()

@@ -76,6 +76,8 @@ class Task:
     """Whether all entries of a state are about as large as 1; if not, networks see them standardised."""
     feature_names: tuple[str, ...] = ()
     """What the features are, for figures."""
+    metres: tuple[int, ...] = ()
+    """Indices of features in metres that are also counted in cells of 1 m, however far they go."""
     counted: tuple[int, ...] | None = None
     """Indices of the features that the grids divide; by default all."""
     note: str | None = None

@@ -39,6 +39,16 @@ def counts(task: Task, episodes: Episodes, bins: int) -> Float[Array, "skill cel
     return jax.vmap(lambda i: jnp.zeros(size).at[i].add(1.0, mode="drop"))(index.reshape(len(index), -1))
 
 
+def metre_counts(task: Task, episodes: Episodes) -> Float[Array, "skill cell"]:
+    """The same for cells of 1 m, without a box; there is a column for every step, so that most are empty."""
+    place = jnp.floor(task.features(episodes.states[:, :, 1:])[..., task.metres]).astype(jnp.int32)
+    places = place.reshape(-1, len(task.metres))
+    _, cell = jnp.unique(places, axis=0, size=len(places), return_inverse=True)
+    skill = jnp.arange(len(place))[:, None]
+    real = episodes.steps().reshape(len(place), -1).astype(jnp.float32)
+    return jnp.zeros((len(place), len(places))).at[skill, cell.reshape(real.shape)].add(real)
+
+
 def distinctness(counts: Float[Array, "skill cell"]) -> Float[Array, ""]:
     """Mutual information of skill and cell, skills weighted equally, divided by log n_skill: 0 alike, 1 apart."""
     p_given_skill = counts / jnp.maximum(jnp.sum(counts, axis=1, keepdims=True), 1.0)

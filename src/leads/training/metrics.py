@@ -37,6 +37,12 @@ class Evaluation:
         assert self.episodes is not None
         return grid.counts(self.task, self.episodes, self.task.bins)
 
+    @cached_property
+    def metre_counts(self) -> Float[Array, "skill cell"]:
+        """The same by cells of 1 m, of tasks that are counted so."""
+        assert self.episodes is not None
+        return grid.metre_counts(self.task, self.episodes)
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -50,9 +56,11 @@ class Metric:
     digits: int = 1
     """Digits behind the point in tables; headlines show as many only of numbers up to 1."""
     largest: float = 100.0
-    """Upper end of its range, which begins at 0."""
+    """Upper end of its range, which begins at 0; infinity if it has none."""
     of_skills: bool = True
     """Whether it needs fresh episodes; others are known after every epoch."""
+    everywhere: bool = True
+    """Whether every task has it; others are shown only where a run has it."""
     headline: bool = False
     """Shown while training and above pictures."""
     tabled: bool = True
@@ -102,11 +110,23 @@ _distinctness = lambda e: grid.distinctness(e.counts)
 _product = lambda numbers: numbers["skill_coverage"] * numbers["distinctness"]
 PRODUCT = "skill_coverage x distinctness"
 """Far-reaching and distinct at once, run by run."""
+_product_1m = lambda numbers: numbers["cells_1m"] * numbers["distinctness_1m"]
+PRODUCT_1M = "cells_1m x distinctness_1m"
 
 
 def _reach(e: Evaluation) -> Float[Array, ""]:
     assert e.episodes is not None
     return jnp.float32(jnp.nan) if e.targets is None else grid.reach(e.task, e.episodes, e.targets)
+
+
+def _reached(counts: Float[Array, "skill cell"]) -> Float[Array, ""]:
+    """Cells that any skill visits."""
+    return jnp.sum(jnp.any(counts > 0, axis=0), dtype=jnp.float32)
+
+
+def _in_metres(number: Callable[..., Float[Array, ""]]) -> Callable[[Evaluation], Float[Array, ""]]:
+    """A number of cells of 1 m; not one where the task has none."""
+    return lambda e: number(e.metre_counts) if e.task.metres else jnp.float32(jnp.nan)
 
 
 _EVERY = (
@@ -116,6 +136,9 @@ _EVERY = (
     Metric("distinctness", "distinctness", digits=2, largest=1.0, headline=True, compute=_distinctness),
     Metric("reach", "reach", digits=2, largest=1.0, tabled=False, compute=_reach),
     Metric(PRODUCT, "skill coverage x distinctness", ranked=True, judged=True, derive=_product),
+    Metric("cells_1m", "1 m cells", largest=math.inf, everywhere=False, compute=_in_metres(_reached)),
+    Metric("distinctness_1m", "1 m distinctness", "", 2, 1.0, everywhere=False, compute=_in_metres(grid.distinctness)),
+    Metric(PRODUCT_1M, "1 m cells x distinctness", largest=math.inf, everywhere=False, derive=_product_1m),
 )
 METRICS = {metric.name: metric for metric in _EVERY}
 """Those of every run."""

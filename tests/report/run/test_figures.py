@@ -228,6 +228,13 @@ def test_a_run_that_lacks_a_metric_is_drawn_without_it(agent):
     assert [len(line.get_xdata()) for line in left.lines] == [len(older), 0, len(older)]
 
 
+def test_what_only_some_tasks_have_is_drawn_where_it_is_known(agent):
+    bodies = [line | {"cells_1m": 70.0, "distinctness_1m": 0.3} for line in agent.run.metrics()]
+    left, right = figures.coverage_figure(bodies).axes
+    assert [line.get_label() for line in right.lines] == ["distinctness", "1 m distinctness"] and len(left.lines) == 3
+    assert right.lines[1].get_ydata().tolist() == [0.3] * len(bodies)
+
+
 @pytest.fixture(scope="module")
 def agents(tiny_agent, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "random"

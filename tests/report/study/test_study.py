@@ -150,6 +150,27 @@ def test_metrics_of_ones_own_are_shown_like_the_others(write_run, tmp_path):
     assert snapshots[-1]["numbers"]["depth"] == 30.0
 
 
+def test_what_only_some_tasks_have_is_a_column_where_it_is_known_and_a_dash_elsewhere(write_run, tmp_path):
+    for seed in (0, 1):
+        for method in ("leads", "metra"):
+            write_run(tmp_path / "maze", method=method, seed=seed)
+            in_metres = {"cells_1m": 40.0 + seed, "distinctness_1m": 0.5}
+            write_run(tmp_path / "body", "hopper", method, seed, samples=10_000, numbers=in_metres)
+    titles = ["1 m cells", "1 m distinctness", "1 m cells x distinctness"]
+    of = lambda table: [column.title for column in table.columns if column.title.startswith("1 m")]
+    for where, expected in (("maze", []), ("body", titles), (".", titles)):
+        study = read_study(tmp_path / where)
+        tables = {table.name: table for table in study_tables(study)}
+        assert [of(tables[name]) for name in ("numbers", "first", "tests")] == [expected] * 3
+        html = page(study, list(tables.values()), list(exhibits(study)))
+        assert ('"cells_1m":{"title":"1 m cells","unit":"","label":"1 m cells","largest":null}' in html) == bool(
+            expected
+        )
+    rows = {(row[0].text, row[1].text): [cell.text for cell in row[7:10]] for row in tables["numbers"].rows}
+    assert rows["hopper, 10k samples", "LEADS"] == ["40.5 ± 0.7 (n = 2)", "0.50 ± 0.00 (n = 2)", "20.2 ± 0.4 (n = 2)"]
+    assert rows["maze-u", "LEADS"] == ["-", "-", "-"] and rows["hopper, 10k samples", "CSD"] == ["missing"] * 3
+
+
 def test_a_study_at_a_number_of_samples(write_run, tmp_path):
     """Runs of different budgets are compared where both have been; those that did not get so far are not."""
     write_run(tmp_path, seed=0, coverage=90.0)

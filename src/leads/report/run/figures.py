@@ -128,7 +128,8 @@ def coverage_figure(lines: Sequence[Mapping[str, Any]], extra: Sequence[Metric] 
     """Metrics of all epochs, in % on the left, up to 1 on the right, and no others (fig:cov_no_feat, of one run)."""
     names_per_line = 4
     tabled = [metric for metric in (*METRICS.values(), *extra) if metric.tabled]
-    drawn = [metric for metric in tabled if metric.unit == "%" or metric.largest <= 1]
+    known = lambda metric: metric.everywhere or any(metric.of(line) is not None for line in lines)
+    drawn = [metric for metric in tabled if (metric.unit == "%" or metric.largest <= 1) and known(metric)]
     head = HEAD + 0.2 * ((len(drawn) - 1) // names_per_line)
     figure = style.new_figure(5.6, head + 3.0)
     left = style.place(figure, 0.65, head, 4.3, 2.5)
@@ -136,8 +137,8 @@ def coverage_figure(lines: Sequence[Mapping[str, Any]], extra: Sequence[Metric] 
     look = {"linewidth": 1.8, "marker": "o", "markersize": 2.5, "clip_on": False}
     for metric, colour in zip(drawn, cycle(COLOURS), strict=False):
         axes, dashes = (left, "-") if metric.unit == "%" else (right, (0, (4, 1.5)))
-        known = [(line["samples"], value) for line in lines if (value := metric.of(line)) is not None]
-        axes.plot(*np.reshape(known, (-1, 2)).T, color=colour, linestyle=dashes, label=metric.title, **look)
+        points = [(line["samples"], value) for line in lines if (value := metric.of(line)) is not None]
+        axes.plot(*np.reshape(points, (-1, 2)).T, color=colour, linestyle=dashes, label=metric.title, **look)
     of_cells = not any(metric.unit == "%" for metric in extra)
     left.set(xlabel="samples", ylabel="% of cells" if of_cells else "%", ylim=(0, 100), xlim=(0, lines[-1]["samples"]))
     left.xaxis.set_major_formatter(FuncFormatter(lambda x, _: style.short(x)))

@@ -7,7 +7,19 @@ from leads.methods import METHODS
 from leads.report.study.result import COVERAGE, PAPER, PAPER_RUNS, SHIPPED, Entry, Setting
 from leads.report.study.statistics import SIGNIFICANT, welch, welch_of_published
 from leads.report.study.study import Study
-from leads.report.study.tables import MISSING, TASK, Cell, Column, Table, compared, listed, mean_cell, mean_std, word
+from leads.report.study.tables import (
+    MISSING,
+    TASK,
+    Cell,
+    Column,
+    Table,
+    compared,
+    listed,
+    mean_cell,
+    mean_std,
+    where_known,
+    word,
+)
 from leads.report.style import short
 from leads.training.metrics import Metric
 
@@ -41,7 +53,7 @@ def _holders(metric: Metric) -> Column:
         ours = SHIPPED in holders and setting in study.contested
         return Cell(f"{mean_std(values, metric.digits)}: {titles}", (mean(values), titles), ours)
 
-    return Column(metric.label, cell, ("highest", "holders"))
+    return Column(metric.label, where_known(metric, cell), ("highest", "holders"))
 
 
 def _surely(study: Study, setting: Setting) -> str:
@@ -109,7 +121,7 @@ def against_best(metric: Metric) -> Column:
         names = ", ".join(entry.title for entry in holders)
         return names if ours in holders else f"{names}; {ours.title} is {test}"
 
-    return Column(metric.label, lambda study, setting, *_: word(text(study, setting)))
+    return Column(metric.label, where_known(metric, lambda study, setting, *_: word(text(study, setting))))
 
 
 def best_entry(study: Study, setting: Setting) -> Entry | None:

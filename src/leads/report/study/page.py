@@ -81,7 +81,8 @@ def _data(study: Study, exhibits: Sequence[Exhibit]) -> dict[str, Any]:
     entries = list(drawn_as)
     curves = lambda metric: [[_curve(curve(study.of(s, entry), metric)) for entry in entries] for s in study.settings]
     published = [published_coverage(study, setting) for setting in study.settings]
-    about = lambda metric: {name: getattr(metric, name) for name in ("title", "unit", "label", "largest")}
+    texts = lambda metric: {name: getattr(metric, name) for name in ("title", "unit", "label")}
+    about = lambda metric: texts(metric) | {"largest": _rounded(metric.largest)}
     return {
         "settings": [setting.title for setting in study.settings],
         "samples": [setting.samples for setting in study.settings],

@@ -46,9 +46,11 @@ class Study:
 
     @cached_property
     def metrics(self) -> list[Metric]:
-        """Those of every run, then those that some of these runs have from outside the package."""
+        """Those that tasks here have, then those that some of these runs have from outside the package."""
         extra = {metric.name: metric for result in self.results for metric in result.extra}
-        return list((METRICS | extra).values())
+        found = (METRICS | extra).values()
+        shown = lambda metric: metric.everywhere or any(self.has(setting, metric) for setting in self.settings)
+        return list(filter(shown, found))
 
     @property
     def tabled(self) -> list[Metric]:
@@ -87,6 +89,11 @@ class Study:
         """A metric of all finished runs that have it."""
         found = (metric.of(result.numbers) for result in self.of(setting, entry))
         return [value for value in found if value is not None]
+
+    def has(self, setting: Setting, metric: Metric) -> bool:
+        """Whether the task has the metric at all, as far as its runs tell."""
+        here = (result for result in self.results if result.setting == setting)
+        return metric.everywhere or any(metric.of(result.numbers) is not None for result in here)
 
     def relative(self, setting: Setting, entry: Entry, metric: Metric = COVERAGE) -> list[float]:
         """In percent of the largest of any run of any method here, as the paper has it."""

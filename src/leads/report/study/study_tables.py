@@ -12,7 +12,19 @@ from leads.report.study.first import first, table_1
 from leads.report.study.result import COVERAGE, SHIPPED, Entry, Setting
 from leads.report.study.statistics import CONFIDENCE, Scores, improvement, interval, iqm, welch
 from leads.report.study.study import Study
-from leads.report.study.tables import MEAN, METHOD, TASK, Cell, Column, Table, listed, mean_cell, number, word
+from leads.report.study.tables import (
+    MEAN,
+    METHOD,
+    TASK,
+    Cell,
+    Column,
+    Table,
+    listed,
+    mean_cell,
+    number,
+    where_known,
+    word,
+)
 from leads.training.metrics import Metric
 
 INTERVAL = f"{CONFIDENCE:.0%} interval"
@@ -27,7 +39,7 @@ def places(study: Study, as_shipped: bool = False) -> list[tuple[Study, Setting,
 def means(metric: Metric) -> Column:
     """Mean and deviation of a metric."""
     cell = lambda study, *place: mean_cell(study.values(*place, metric), metric.digits)
-    return Column(metric.label, cell, MEAN)
+    return Column(metric.label, where_known(metric, cell), MEAN)
 
 
 def tested(metric: Metric) -> Column:
@@ -41,7 +53,7 @@ def tested(metric: Metric) -> Column:
         n = len(ours), len(theirs)
         return Cell(f"{words} (n = {n[0]}, {n[1]})", (p, mean(ours) - mean(theirs), *n))
 
-    return Column(metric.label, cell, ("p", "difference", "n", "n of the other"))
+    return Column(metric.label, where_known(metric, cell), ("p", "difference", "n", "n of the other"))
 
 
 def _missing_seeds(study: Study, setting: Setting, entry: Entry) -> Cell:

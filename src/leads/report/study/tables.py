@@ -12,6 +12,7 @@ from typing import Any
 
 from leads.report.study.statistics import welch
 from leads.training.checkpoint import write_whole
+from leads.training.metrics import Metric
 
 MISSING = "missing"
 BAR = "\\|"
@@ -123,6 +124,11 @@ def word(text: str) -> Cell:
 def number(value: float | None, form: str = "{}") -> Cell:
     """A cell of one number."""
     return Cell(MISSING) if value is None else Cell(form.format(value), (value,))
+
+
+def where_known(metric: Metric, cell: Callable[..., Cell]) -> Callable[..., Cell]:
+    """A cell about a metric; a dash where the task has no such thing."""
+    return lambda study, setting, *who: cell(study, setting, *who) if study.has(setting, metric) else Cell("-")
 
 
 TASK = Column("task", lambda study, setting, *_: word(setting.title))

@@ -161,12 +161,15 @@ function methodPlot(name, selects, find) {
 }
 
 fill(byId("curve-setting"), data.settings.map((title, i) => [i, title]));
-fill(byId("curve-number"), Object.entries(data.metrics).map(([name, { label }]) => [name, label]));
 methodPlot("curve", [byId("curve-setting"), byId("curve-number")], () => {
-  const setting = +byId("curve-setting").value, name = byId("curve-number").value, { label, largest } = data.metrics[name];
+  const setting = +byId("curve-setting").value, drawn = (name) => data.curves[name][setting].some(Boolean);
+  const names = Object.keys(data.metrics), known = names.filter(drawn);
+  fill(byId("curve-number"), (known.length ? known : names).map((name) => [name, data.metrics[name].label]));
+  const name = byId("curve-number").value, { label, largest } = data.metrics[name], curves = data.curves[name][setting];
+  const top = largest ?? Math.max(1, ...curves.flatMap((curve) => curve?.high ?? []));
   return {
-    curves: data.curves[name][setting], marks: data.published[name]?.[setting],
-    x: [0, data.samples[setting]], y: [0, largest], xName: "samples", yName: label,
+    curves, marks: data.published[name]?.[setting],
+    x: [0, data.samples[setting]], y: [0, top], xName: "samples", yName: label,
     label: `${label} against samples on ${data.settings[setting]}`,
   };
 });
