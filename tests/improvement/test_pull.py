@@ -58,33 +58,33 @@ def test_distances_are_numbers_of_steps(learnt):
 def test_each_place_is_given_away_whole_and_fairly():
     """Even if one skill has visited everything more than the other."""
     density = lefts_and_rights() * np.array([[5.0], [1.0]])
-    share = divide(jnp.asarray(density), 0.05, "middle", identity(), LINE, START).share
+    share = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(), LINE, START).share
     np.testing.assert_allclose(share.sum(0), 1, rtol=1e-5)
     np.testing.assert_allclose(share.sum(1), 20, rtol=2e-2)
 
 
 def test_novelty_is_one_over_the_density_of_all():
     density = lefts_and_rights() * 3
-    novelty = divide(jnp.asarray(density), 0.05, "middle", identity(), LINE, START).novelty
+    novelty = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(), LINE, START).novelty
     np.testing.assert_allclose(novelty, 1 / (density.mean(0) + SMALLEST_DENSITY), rtol=1e-5)
 
 
 def test_the_aim_is_the_middle_of_the_share():
     """Evenly visited halves: their middles, in phi."""
-    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", identity(10.0), LINE, START).aims
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START).aims
     np.testing.assert_allclose(aims, [[-5.0], [5.0]], atol=0.3)
 
 
 def test_new_places_weigh_more():
     density = lefts_and_rights()
     density[0, 0] = 0.02
-    aims = divide(jnp.asarray(density), 0.05, "middle", identity(10.0), LINE, START).aims
+    aims = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(10.0), LINE, START).aims
     assert aims[0, 0] < -5.8 and abs(aims[1, 0] - 5) < 0.3
 
 
 def test_places_beyond_all_that_was_visited_draw_the_skills_outwards():
     """Half as far again, so up to 15; what lies within the line is visited and has no mass."""
-    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "beyond", identity(10.0), LINE, START).aims
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "beyond", 1.5, identity(10.0), LINE, START).aims
     assert -15 < aims[0, 0] < -10 and 10 < aims[1, 0] < 15
 
 
@@ -93,13 +93,13 @@ def test_two_on_one_side_share_what_lies_beyond_and_one_of_them_makes_room():
     at = np.asarray(LINE)[:, 0]
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     places = (LINE + 1) / 2
-    aims = np.asarray(divide(jnp.asarray(density), 0.05, "beyond", identity(10.0), places, START).aims)[:, 0]
+    aims = np.asarray(divide(jnp.asarray(density), 0.05, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
     np.testing.assert_allclose(aims, [2.2, 6.5, 12.6], atol=0.4)
 
 
 def test_an_aim_without_end_is_a_direction():
-    way = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", identity(), LINE, START).aims
-    endless = divide(jnp.asarray(lefts_and_rights()), 0.05, "endless", identity(), LINE, START).aims
+    way = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(), LINE, START).aims
+    endless = divide(jnp.asarray(lefts_and_rights()), 0.05, "endless", 1.5, identity(), LINE, START).aims
     np.testing.assert_allclose(endless, ENDLESS * way, rtol=1e-4)
 
 
@@ -108,7 +108,7 @@ def test_only_who_is_ahead_is_pulled_without_end():
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     places = (LINE + 1) / 2
     middle, front = (
-        divide(jnp.asarray(density), 0.05, aim, identity(), places, START).aims for aim in ("middle", "frontmost")
+        divide(jnp.asarray(density), 0.05, aim, 1.5, identity(), places, START).aims for aim in ("middle", "frontmost")
     )
     np.testing.assert_allclose(front[:2], middle[:2], rtol=1e-4)
     np.testing.assert_allclose(front[2], ENDLESS * middle[2], rtol=1e-4)
@@ -116,7 +116,7 @@ def test_only_who_is_ahead_is_pulled_without_end():
 
 def test_progress_is_the_way_towards_ones_own_aim():
     """It adds up over a path to how much nearer its end is, and is a loss for the other skill."""
-    division = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", identity(10.0), LINE, START)
+    division = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START)
     path = jnp.linspace(0, -0.4, 9)[:, None]
     own, other = (division.progress(path[:-1], path[1:], jnp.full(8, z)) for z in (0, 1))
     np.testing.assert_allclose(own.sum(), 4, atol=1e-2)

@@ -9,14 +9,14 @@ decide together; replay and critics find a way all the same.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads.config.fields import Layers, NonNegative, Positive
+from leads.config.fields import Layers, NonNegative, Positive, at_least
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay, Transitions
 from leads.errors import UserError
@@ -48,6 +48,8 @@ class OffPolicyConfig(SacConfig):
     """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
     pull: Aim = "beyond"
     """A skill's aim: the middle of its share, counting places beyond all that was visited or not, or without end."""
+    beyond: Annotated[float, at_least(1)] = 1.5
+    """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
     border: Positive[float] = 0.1
     """Width of the borders between skills' shares, relative to the farthest place that was visited."""
     metric_hidden: Layers = (128, 128)
@@ -122,7 +124,7 @@ class OffPolicy(Improvement):
         c = self.config
         places, start = state.scaling.features(state.archive.states), state.scaling.features(leads.start)
         density = leads.density(state).T
-        return divide(density, c.border, c.pull, state.policy.metric.model.phi, places, start)
+        return divide(density, c.border, c.pull, c.beyond, state.policy.metric.model.phi, places, start)
 
     def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
         """r of transitions and the means of its parts; x and next_x are the places of s and s'."""

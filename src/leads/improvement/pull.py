@@ -41,6 +41,7 @@ def divide(
     density: Float[Array, "skill slot"],
     width: float,
     aim: Aim,
+    further: float,
     phi: MLP,
     places: Float[Array, "slot feature"],
     start: Float[Array, " feature"],
@@ -49,15 +50,15 @@ def divide(
 
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
     borders that are `width` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
-    that goes everywhere alike. To aim "beyond", places that nobody has visited take part: every archived one moved away
-    from the start by half as much again, unless that is visited.
+    that goes everywhere alike. To aim "beyond", places that nobody has visited take part: every archived one moved
+    `further` times as far away from the start, unless that is visited.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
     at, origin = phi(places), phi(start)
     reach = jnp.max(_length(at - origin))
     everywhere, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
     if aim == "beyond":
-        away = origin + FURTHER * (at - origin)
+        away = origin + further * (at - origin)
         gap = jnp.sqrt(jnp.min(_squared_distances(away, at), axis=1))
         new = 2 * jnp.log(jnp.minimum(gap / (NEW * reach), 1.0) + 1e-6)
         everywhere = jnp.concatenate([at, away])
@@ -110,8 +111,6 @@ def _length(x: Float[Array, "*batch latent"]) -> Float[Array, "*batch"]:
 
 SMALLEST_DENSITY = 0.01
 """Of visits, relative to going everywhere alike: below it all places are equally new and equally nobody's."""
-FURTHER = 1.5
-"""By what a visited place is moved away from the start to get one that nobody has visited."""
 NEW = 0.1
 """Distance from all that was visited, relative to the farthest visited place, from which a place is wholly new."""
 AIM_AT_NEW = 0.5
