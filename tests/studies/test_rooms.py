@@ -1,11 +1,16 @@
 """Rooms of the Hard maze, by where episodes end."""
 
+from pathlib import Path
+
 import numpy as np
-from rooms import lived_in
 
 
-def test_a_skill_lives_where_three_in_ten_of_its_episodes_end():
+def test_a_skill_lives_where_three_in_ten_of_its_episodes_end(monkeypatch):
     """The first in the start's room; the second half in the top left, a fifth in the top right, else in between."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "studies")
+    monkeypatch.setenv("XLA_FLAGS", "")
+    from rooms import lived_in
+
     ends = np.zeros((2, 10, 2))
     ends[0] = -0.5
     ends[1, :5] = (0.0, 0.5)
