@@ -36,7 +36,7 @@ class Fit(NamedTuple):
 
 
 class Chain:
-    """States of which the last ends the episode, in about one step of fifteen, and the policies pi(a|s,z); all one-hot."""
+    """States of which the last ends the episode, in about one step of fifteen, and policies pi(a|s,z); all one-hot."""
 
     def __init__(self, n_state: int, discount: float):
         self.n_state, self.discount = n_state, discount
