@@ -115,10 +115,10 @@ def row_loss(
     logits: Float[Array, "batch answers"],
     penalty: float,
 ) -> Float[Array, ""]:
-    """Cross-entropy, with `score` the right answer's logit, and `penalty` x (mass of exp f - score), which is least at f.
+    """Cross-entropy, with `score` the right answer's logit, and a penalty on the mass of exp f, both least at f.
 
-    The latter is the cross-entropy again with half the squared log of the mass, to second order. The published square
-    itself is least for an f that is too flat: it counts how much the mass of a batch varies.
+    Mass - score is, to second order, the cross-entropy again with half the squared log of the mass. The published
+    penalty, the square alone, is least at an f that is too flat: the mass of a batch varies less with it.
     """
     mass = jnp.exp(logsumexp(logits, axis=1))
     return jnp.mean(log_partition - score + penalty * (mass - score))

@@ -81,12 +81,12 @@ def temporal_difference_loss(
     """(1 - gamma) of the loss with f(s, a, s', z) as the positive, gamma of that with `weights` as the answer."""
     if after_end == "vanish":  # the last answer: nothing
         weights = jnp.where(terminal[:, None], jnp.zeros_like(weights).at[:, -1].set(1.0), weights)
-    discount = jnp.where(terminal & (after_end == "absorb"), 0.0, discount)
+    ahead = jnp.where(terminal & (after_end == "absorb"), 0.0, discount)
     share = following - jnp.log(len(logits))
     first = logsumexp(logits.at[:, 0].set(share), axis=1)
     later = jnp.sum(weights, axis=1) * logsumexp(logits, axis=1)
-    score = (1 - discount) * share + discount * jnp.sum(weights * logits, axis=1)
-    return row_loss((1 - discount) * first + discount * later, score, logits, penalty)
+    score = (1 - ahead) * share + ahead * jnp.sum(weights * logits, axis=1)
+    return row_loss((1 - ahead) * first + ahead * later, score, logits, penalty)
 
 
 def unit(x: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:
