@@ -3,6 +3,7 @@
 Five states and one that ends the episode, two actions and two skills, all one-hot. Tolerances: the error of f, averaged
 over (s1, a, z) and weighted by p(s2) over s2, stays below .1 (Monte Carlo) or .06 (temporal differences), where f = 0
 would be wrong by .5; the mass sum_s2 p(s2) exp f, 1 or about .76 where ended episodes vanish, is met within .05.
+Twin and target networks are held to what stands with their test.
 """
 
 import jax
@@ -10,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.measures.c_learning import CLearning, CLearningConfig, temporal_difference_loss
-from leads.measures.measure import Sizes
+from leads.measures.c_learning import CLearning, CLearningConfig, Factorised, temporal_difference_loss
+from leads.measures.measure import Followed, Sizes
 
 DISCOUNT = 0.8
-
+SIZES = Sizes(6, 2, 2, 6)
 FORMS = {"classifier": ((64, 64), 256), "factorised": ((64,), 128)}
 """Hidden layers of each form of the measure and the size of its batches; the factorised one makes all pairs of them."""
 
@@ -23,7 +24,7 @@ def estimator(form: str, sizes: Sizes, after_end="absorb", **options) -> CLearni
     """C-Learning on the chain; on policy it learns by Monte Carlo alone."""
     numbers = {"measure_hidden": FORMS[form][0], "measure_embedding": 16, "mc_weight": 1.0, "td_cap": 1000.0}
     futures = {"measure_discount": DISCOUNT, "futures": "geometric", "after_end": after_end}
-    return CLearning(CLearningConfig(measure_form=form, **numbers, **futures, **options), sizes)
+    return CLearning(CLearningConfig(**{"measure_form": form} | numbers | futures | options), sizes)
 
 
 @pytest.fixture(scope="module")
@@ -31,24 +32,18 @@ def chain(make_chain):
     return make_chain(6, DISCOUNT)
 
 
-def assert_recovers(fit, tolerance):
-    assert fit.naive > 4.5 * tolerance, "the chain is too easy to tell anything"
-    assert fit.error < tolerance
-    assert fit.mass_error < 0.05
-
-
 @pytest.mark.parametrize("after_end", ["absorb", "vanish"])
 @pytest.mark.parametrize("form", FORMS)
 def test_monte_carlo_recovers_the_exact_measure_on_policy(form, after_end, chain):
     learnt = estimator(form, chain.sizes, after_end)
-    assert_recovers(chain.fit(learnt, True, FORMS[form][1], steps=1500), tolerance=0.1)
+    chain.fit(learnt, True, FORMS[form][1], steps=1500).assert_recovers(tolerance=0.1)
 
 
 @pytest.mark.parametrize("after_end", ["absorb", "vanish"])
 @pytest.mark.parametrize("form", FORMS)
 def test_temporal_difference_recovers_the_exact_measure_off_policy(form, after_end, chain):
     learnt = estimator(form, chain.sizes, after_end)
-    assert_recovers(chain.fit(learnt, False, FORMS[form][1], steps=1000), tolerance=0.06)
+    chain.fit(learnt, False, FORMS[form][1], steps=1000).assert_recovers(tolerance=0.06)
 
 
 def test_cap_bounds_what_follows():
@@ -60,21 +55,61 @@ def test_cap_bounds_what_follows():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_all_ways_to_ask_a_measure_agree(form):
+def test_all_ways_to_ask_a_measure_agree(form, asked):
     """`pairs` and `logits` hold the numbers that `log_ratio` gives row by row."""
-    measure = estimator(form, Sizes(6, 2, 2, 6)).init(jax.random.key(0))
-    generator = np.random.default_rng(0)
-    s1, a, z, s2, marginal = (jnp.asarray(generator.normal(size=(5, size)), jnp.float32) for size in (6, 2, 2, 6, 6))
-    single = jnp.stack([measure.log_ratio(s1, a, z, jnp.broadcast_to(s, s2.shape)) for s in s2], axis=1)
-    np.testing.assert_allclose(measure.pairs(s1, a, z, s2), single, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(measure.log_ratio(s1, a, z, s2), np.diag(single), rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(measure.log_ratio(s1, a, z, s2[:1]), single[:, 0], rtol=1e-4, atol=1e-5)
-    positive, negative = measure.logits(s1, a, z, (s2, s1), marginal)
+    measure = estimator(form, SIZES).init(jax.random.key(0))
+    (s1, a, z, s2), single = asked(measure, SIZES)
+    positive, negative = measure.logits(s1, a, z, (s2, s1), s2)
     np.testing.assert_allclose(positive[0], np.diag(single), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(positive[1], measure.log_ratio(s1, a, z, s1), rtol=1e-4, atol=1e-5)
-    every = measure.pairs(s1, a, z, marginal)
-    expected = every if negative.shape == (5, 5) else jnp.diag(every)[:, None]
+    expected = single if negative.shape == (5, 5) else jnp.diag(single)[:, None]
     np.testing.assert_allclose(negative, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("discount, after_end, tolerance", [(0.9, "absorb", 0.13), (0.98, "vanish", 0.17)])
+def test_twin_and_target_networks_recover_the_exact_measure_off_policy(discount, after_end, tolerance, make_chain):
+    """Twelve states, where f = 0 would be wrong by .58 and by 1.39; the smaller w makes f somewhat too small."""
+    chain = make_chain(12, discount)
+    options = {"measure_discount": discount, "measure_twin": True, "measure_tau": 0.1}
+    fit = chain.fit(estimator("factorised", chain.sizes, after_end, **options), False, 96, steps=700)
+    fit.assert_recovers(tolerance)
+
+
+def test_w_is_that_of_the_smaller_target_and_both_twins_learn(make_batch):
+    learnt = estimator("factorised", SIZES, measure_twin=True, measure_tau=0.25)
+    made, other = (learnt.init(jax.random.key(seed)) for seed in (0, 1))
+    measure, batch = Followed(made.online, other.online), make_batch(SIZES)
+    later = [twin.pairs(batch.next_s, batch.next_a, batch.z, batch.marginal) for twin in measure.target.networks]
+    expected = 0.0
+    for twin in measure.online.networks:
+        following = twin.log_ratio(batch.s, batch.a, batch.z, batch.next)
+        negative = twin.pairs(batch.s, batch.a, batch.z, batch.marginal)
+        rest = batch.terminal, DISCOUNT, "absorb", 1000.0
+        expected += temporal_difference_loss(following, negative, jnp.minimum(*later), *rest)
+    loss, gradient = jax.jit(jax.value_and_grad(lambda measure: learnt.loss(measure, batch, False)[0]))(measure)
+    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+    assert all(np.abs(twin.phi.weights[0]).max() > 0 for twin in gradient.online.networks)
+    assert all(np.abs(leaf).max() == 0 for leaf in jax.tree.leaves(gradient.target))
+
+    after = learnt.after_step(measure, batch)
+    online, target = (twins.networks[0].phi.weights[0] for twins in (measure.online, measure.target))
+    np.testing.assert_allclose(after.target.networks[0].phi.weights[0], 0.25 * online + 0.75 * target, rtol=1e-4)
+    np.testing.assert_array_equal(after.online.networks[0].phi.weights[0], online)
+
+
+def test_f_of_twins_is_their_mean(asked):
+    measure = estimator("factorised", SIZES, measure_twin=True, measure_tau=0.25).init(jax.random.key(0))
+    rows, f = asked(measure, SIZES)
+    first, second = (twin.pairs(*rows) for twin in measure.online.networks)
+    assert np.abs(first - second).max() > 0.01
+    np.testing.assert_allclose(f, (first + second) / 2, rtol=1e-4, atol=1e-5)
+
+
+def test_without_options_there_is_one_network_and_no_target():
+    learnt = estimator("factorised", SIZES)
+    measure = learnt.init(jax.random.key(0))
+    assert isinstance(measure, Factorised)
+    assert learnt.after_step(measure, None) is measure
 
 
 def test_the_weights_of_futures_are_those_of_the_losses():
