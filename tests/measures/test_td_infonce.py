@@ -42,8 +42,8 @@ def test_the_exact_f_is_the_minimum_of_the_loss_of_batches_of_two(after_end):
     p, terminal, discount = np.array([0.2, 0.5, 0.3]), np.array([False, False, True]), 0.9
     transition = np.array([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]])
     measure = successor_state_measure(transition[:, None], np.ones((3, 1)), discount, terminal, after_end)[:, 0]
-    # nothing follows with what probability is left; after the end neither is asked for
-    share = np.concatenate([measure, 1 - measure.sum(1, keepdims=True)], axis=1)
+    measure[terminal] = 0.2  # a state that nothing is learnt from, so that nothing may be asked of it
+    share = np.concatenate([measure, 1 - measure.sum(1, keepdims=True)], axis=1)  # the last: of nothing
     exact = jnp.asarray(np.log(np.maximum(share, 1e-9) / np.append(p, 1)), jnp.float32)
     cases = np.indices((2, 2, 3, 3, 3, 3)).reshape(3, 2, -1)
     x, following, marginal = np.moveaxis(cases, -1, 1)
