@@ -28,7 +28,7 @@ def estimator(sizes: Sizes, **options) -> InfoNCE:
 def test_recovers_the_exact_measure_on_policy(discount, after_end, make_chain):
     chain = make_chain(12, discount)
     learnt = estimator(chain.sizes, measure_discount=discount, after_end=after_end)
-    chain.fit(learnt, True, batch_size=96, steps=700).assert_recovers(tolerance=0.16)
+    chain.fit(learnt, True, batch_size=128, steps=900).assert_recovers(tolerance=0.16)
 
 
 @pytest.mark.parametrize("vanish", [False, True])
