@@ -99,7 +99,7 @@ def test_help_shows_the_options_of_the_method_and_then_those_of_its_parts(capsys
     assert at == sorted(at) and shown.index("--measure-hidden") > at[1] and shown.index("--policy-steps") > at[2]
     assert "--n-skill N Number of skills (paper: 6; default 6)" in shown
     assert "--measure-hidden N,... Hidden layers of the measure's networks (paper: 256,128; default 128,128)" in shown
-    assert "--noise {pink,white} Colour" in shown and "c-learning or MODULE:NAME; default c-learning)" in shown
+    assert "--noise {pink,white} Colour" in shown and "metric or MODULE:NAME; default c-learning)" in shown
     assert "(default 0.1)" in shown.split("--floor X")[1].split("--sharpness")[0], (
         "brackets of a formula are left alone"
     )

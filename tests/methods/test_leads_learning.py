@@ -54,6 +54,11 @@ LOSSES = {
         "mc_weight": 0.0, "measure_steps": 1, "td_steps": 8, "policy_steps": 20, "noise_scale": 2.0,
     },
     "both": {"mc_weight": 0.5, "measure_steps": 80, "td_steps": 8, "policy_steps": 10},
+    "infonce": {"measure": "infonce", "measure_steps": 160, "td_steps": 0, "policy_steps": 1},
+    "td-infonce": {
+        "measure": "td-infonce", "measure_tau": 0.1, "measure_steps": 1, "td_steps": 8, "policy_steps": 20,
+        "noise_scale": 2.0,
+    },
 }  # fmt: skip
 """By what the measure learns; without Monte Carlo, and with louder exploration, all but one step is off policy."""
 
@@ -93,8 +98,12 @@ def decided(state):
 
 
 @pytest.mark.parametrize(
-    "losses, after_end", [("monte carlo", "absorb"), ("temporal differences", "vanish"), ("both", "vanish")]
-)
+    "losses, after_end",
+    [
+        ("monte carlo", "absorb"), ("temporal differences", "vanish"), ("both", "vanish"),
+        ("infonce", "vanish"), ("td-infonce", "vanish"),
+    ],
+)  # fmt: skip
 def test_updates_bring_f_to_the_exact_measure(losses, after_end):
     """p exp f is a law of s2, and half the sum of its differences from the exact one is how far it is from it."""
     method = Leads(build(LeadsConfig, SKETCH | LOSSES[losses] | {"after_end": after_end}), CHAIN)

@@ -36,9 +36,12 @@ SMALL = {
     "policy_batch_size": 32, "policy_learning_rate": 3e-3, "policy_average": 0.9, "offset": 1.0, "td_steps": 1,
     "n_targets": 16, "archive_size": 64, "archive_admit": 32,
 }  # fmt: skip
-OWN = {"rnd": {"reward_scale": 10.0, "temperature": 0.01, "model_learning_rate": 1e-3}}
+OWN = {
+    "rnd": {"reward_scale": 10.0, "temperature": 0.01, "model_learning_rate": 1e-3},
+    "leads by sac": {"improve": "sac", "metric_hidden": (32,), "metric_learning_rate": 3e-3},
+}  # fmt: skip
 """RND's novelty would be over, or nothing beside the entropy, before its policy learns of it."""
-ALL = [name for name in METHODS if METHODS.find(name).learns]
+ALL = [*(name for name in METHODS if METHODS.find(name).learns), "leads by sac"]
 ONE_POLICY = ["rnd", "ngu"]
 FIRST, LAST = slice(0, 2), slice(-4, None)
 """Epochs that are compared."""
@@ -57,8 +60,9 @@ def learnt():
 
 
 def learn(name: str) -> SimpleNamespace:
-    kind = METHODS.find(name)
-    fields = {field: value for field, value in (SMALL | OWN.get(name, {})).items() if field in defaults(kind.Config)}
+    kind, own = METHODS.find(name.split()[0]), OWN.get(name, {})
+    known = defaults(kind.Config, own)
+    fields = {field: value for field, value in (SMALL | own).items() if field in known}
     method = kind(build(kind.Config, fields), SQUARE)
 
     def epoch(carry, key):
@@ -133,7 +137,8 @@ def test_diayn_calls_every_skill_by_its_own_number(learnt):
 @pytest.mark.parametrize(
     "name, metric, least",
     [
-        ("leads", "measure_loss", 0.4), ("diayn", "discriminator_loss", 0.4), ("smm", "discriminator_loss", 0.3),
+        ("leads", "measure_loss", 0.4), ("leads by sac", "measure_loss", 0.4),
+        ("diayn", "discriminator_loss", 0.4), ("smm", "discriminator_loss", 0.3),
         ("smm", "density_loss", 0.1), ("ngu", "inverse_error", 0.05), ("csd", "transition_loss", 1.0),
     ],
 )  # fmt: skip
@@ -154,9 +159,10 @@ def test_what_was_seen_is_no_news(learnt, name):
         assert now < 0.05 * then, (now, then)
 
 
-def test_leads_reaches_its_targets(learnt):
+@pytest.mark.parametrize("name", ["leads", "leads by sac"])
+def test_leads_reaches_its_targets(learnt, name):
     """Those of the end, which its untrained self hardly meets."""
-    leads, reach = learnt("leads"), []
+    leads, reach = learnt(name), []
     for (_, after), both in zip(leads.states, leads.episodes, strict=True):
         reach.append([float(grid.reach(SQUARE, episodes, leads.method.targets(after))) for episodes in both])
     untrained, trained = np.mean(reach, axis=0)

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.rollouts import on_device
+from leads.rollouts import on_device, on_host
 from leads.tasks import make_task
 from leads.tasks.task import Dynamics, Task
 
@@ -75,3 +75,16 @@ def test_the_key_decides():
     one, same, other = (np.asarray(roll(jax.random.key(seed))) for seed in (0, 0, 1))
     assert np.array_equal(one, same) and not np.array_equal(one, other)
     assert len(np.unique(one[:, :, 1].reshape(-1, 2), axis=0)) == 4  # every episode has noise of its own
+
+
+@pytest.mark.parametrize("name", ["maze-u", "finger"])
+def test_episodes_that_are_not_begun_have_no_steps(name):
+    """The others are as they would be without them, on the device and on the host."""
+    task = make_task(name)
+    act = jax.tree_util.Partial(lambda s, skill, noise: jnp.tanh(noise))
+    roll = on_device.rollout if task.dynamics else on_host.rollout
+    whole = roll(task, act, 2, 3, "white", jax.random.key(0))
+    some = roll(task, act, 2, 3, "white", jax.random.key(0), begun=2)
+    assert not np.any(some.lengths[:, 2]) and not np.any(some.terminated[:, 2])
+    for all_of_it, begun in zip(jax.tree.leaves(whole), jax.tree.leaves(some), strict=True):
+        np.testing.assert_array_equal(all_of_it[:, :2], begun[:, :2])

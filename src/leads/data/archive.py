@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 
 class Archive(eqx.Module):
@@ -29,9 +29,19 @@ class Archive(eqx.Module):
         keep = farthest_points(features(states), jnp.full(len(states), jnp.inf), slots)
         return Archive(states[keep], visits[keep])
 
+    def counts(
+        self, visited: Float[Array, "n state"], skill: Int[Array, " n"], real: Bool[Array, " n"], features
+    ) -> Float[Array, "slot skill"]:
+        """How often each skill was nearest to each slot, only real visits counted, 1 on average over the slots."""
+        slot = self.nearest(visited, features)
+        counts = jnp.zeros_like(self.visits).at[slot, skill].add(real.astype(jnp.float32))
+        return counts / jnp.maximum(jnp.mean(counts, axis=0), 1e-9)
+
     def nearest(self, s: Float[Array, "n state"], features) -> Int[Array, " n"]:
         """The slot whose state is nearest."""
-        return jnp.argmin(_squared_distances(features(s), features(self.states)), axis=1)
+        distance = _squared_distances(features(self.states), features(s))
+        index = jnp.arange(len(distance), dtype=jnp.float32)[:, None]  # two plain reductions are faster than an argmin
+        return jnp.max(jnp.where(distance <= jnp.min(distance, axis=0), index, 0.0), axis=0).astype(jnp.int32)
 
     def draw(self, count: int, key: PRNGKeyArray) -> Float[Array, "count state"]:
         return self.states[jax.random.randint(key, (count,), 0, len(self.states))]

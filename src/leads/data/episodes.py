@@ -70,14 +70,17 @@ def draw_steps(
     return episode, index - start
 
 
-def draw_batch(episodes: Episodes, size: int, discount: float, futures: str, key: PRNGKeyArray) -> Batch:
-    """Uniform real steps of uniform skills; futures k >= 1 steps ahead.
+def draw_batch(
+    episodes: Episodes, size: int, discount: float, futures: str, key: PRNGKeyArray, from_start: float = 0.0
+) -> Batch:
+    """Uniform real steps of uniform skills, a share of them the first of their episodes; futures k >= 1 steps ahead.
 
     `futures="geometric"`: k ~ Geometric(1 - discount). `futures="uniform"`: t+k uniform up to the horizon.
     """
     keys = jax.random.split(key, 3)
     skill = jax.random.randint(keys[0], (size,), 0, episodes.lengths.shape[0])
     episode, time = draw_steps(episodes, skill, keys[1])
+    time = jnp.where(jnp.arange(size) < from_start * size, 0, time)
     length, terminated = episodes.lengths[skill, episode], episodes.terminated[skill, episode]
     uniform = jax.random.uniform(keys[2], (size,), minval=jnp.finfo(jnp.float32).tiny)
     if futures == "geometric":

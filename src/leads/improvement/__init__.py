@@ -3,5 +3,10 @@
 from leads.config.registry import Registry
 
 IMPROVEMENTS = Registry(
-    "improve", ("init", "policy", "improve"), {"measure": "leads.improvement.through_measure:ThroughMeasure"}
+    "improve",
+    ("init", "policy", "improve"),
+    {
+        "measure": "leads.improvement.through_measure:ThroughMeasure",
+        "sac": "leads.improvement.off_policy:OffPolicy",
+    },
 )

@@ -34,7 +34,9 @@ class SacConfig(Config):
     tau: Fraction[float] = 5e-3
     """Rate at which the target critics follow the critics (published: 5e-3)."""
     temperature: Positive[float] | None = None
-    """Weight of the policy's entropy; none: learnt for an entropy of -|A|/2 nats (published: learnt, -|A|)."""
+    """Weight of the policy's entropy; none: learnt for the entropy below (published: learnt)."""
+    wanted_entropy: float = -0.5
+    """Entropy per action, in nats, for which the temperature is learnt; uniform actions have .69 (published: -1)."""
     first_temperature: Positive[float] = 0.3
     """Initial value of the learnt temperature (METRA: .01; with less than .3 a policy soon narrows)."""
 
@@ -70,7 +72,7 @@ class Sac:
 
     def __init__(self, config: SacConfig, state_size: int, action_size: int, skill_size: int):
         self.config, self.sizes = config, (state_size, action_size, skill_size)
-        self.target_entropy = -action_size / 2
+        self.target_entropy = config.wanted_entropy * action_size
 
     def init(self, key: PRNGKeyArray) -> SacState:
         c, (state_size, action_size, skill_size) = self.config, self.sizes

@@ -6,6 +6,7 @@ Eysenbach et al. 2021, arXiv:2011.08909. The losses are functions of logits f; `
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import jax
@@ -14,7 +15,17 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from leads.config.fields import Layers, Positive, Share
-from leads.measures.measure import AfterEnd, Estimator, Measure, MeasureBatch, MeasureConfig, Sizes
+from leads.measures.measure import (
+    AfterEnd,
+    Estimator,
+    Followed,
+    Measure,
+    MeasureBatch,
+    MeasureConfig,
+    Sizes,
+    Tau,
+    geometric_weights,
+)
 from leads.nn.networks import MLP
 
 softplus = jax.nn.softplus
@@ -34,6 +45,10 @@ class CLearningConfig(MeasureConfig):
     """Lambda: weight of the Monte Carlo loss against the temporal difference loss (paper: .5)."""
     td_cap: Positive[float] = 100.0
     """Upper bound of the weight w in the temporal difference loss (paper: none)."""
+    measure_twin: bool = False
+    """Two networks: w is that of the smaller f, and f is the mean of both (C-Learning's authors: true)."""
+    measure_tau: Tau = 1.0
+    """Rate at which a target network for w follows; 1: there is none (C-Learning's authors: .005)."""
 
 
 class Logits(Measure):
@@ -95,31 +110,62 @@ class Classifier(Logits):
         return tuple(self.log_ratio(s1, a, z, s2) for s2 in positives), self.log_ratio(s1, a, z, marginal)[:, None]
 
 
+class Twins(Measure):
+    """Two networks that learn alone; f is their mean, as the smaller one would be too small on average."""
+
+    networks: tuple[Logits, Logits]
+
+    def log_ratio(self, s1, a, z, s2):
+        first, second = self.networks
+        return (first.log_ratio(s1, a, z, s2) + second.log_ratio(s1, a, z, s2)) / 2
+
+    def pairs(self, s1, a, z, s2):
+        first, second = self.networks
+        return (first.pairs(s1, a, z, s2) + second.pairs(s1, a, z, s2)) / 2
+
+
 class CLearning(Estimator):
     """lambda MC + (1 - lambda) TD while the data are on-policy, TD alone when they no longer are."""
 
     Config = CLearningConfig
     config: CLearningConfig
 
-    def init(self, key: PRNGKeyArray) -> Logits:
+    def init(self, key: PRNGKeyArray) -> Measure:
+        c = self.config
+        first, second = jax.random.split(key)
+        measure = Twins((self._network(first), self._network(second))) if c.measure_twin else self._network(key)
+        return measure if c.measure_tau == 1 else Followed(measure, measure)
+
+    def _network(self, key: PRNGKeyArray) -> Logits:
         c = self.config
         if c.measure_form == "factorised":
             return Factorised(key, self.sizes, c.measure_hidden, c.measure_embedding)
         return Classifier(key, self.sizes, c.measure_hidden)
 
-    def loss(self, measure: Logits, batch: MeasureBatch, on_policy: bool):
+    def loss(self, measure: Measure, batch: MeasureBatch, on_policy: bool):
+        online, target = (measure.online, measure.target) if isinstance(measure, Followed) else (measure, measure)
+        after = batch.next_s, batch.next_a, batch.z
+        now = networks(jax.lax.stop_gradient(target))
+        later = reduce(jnp.minimum, [network.logits(*after, (), batch.marginal)[1] for network in now])
+        losses = [self._loss(network, later, batch, on_policy) for network in networks(online)]
+        loss = sum(losses[1:], losses[0])
+        return loss, {"measure_loss": loss}
+
+    def _loss(self, network: Logits, later: Float[Array, "batch negatives"], batch: MeasureBatch, on_policy: bool):
+        """Of one network, with f(s', a', s-, z) given."""
         c = self.config
         positives = (batch.next, batch.future) if on_policy else (batch.next,)
-        (following, *future), negative = measure.logits(batch.s, batch.a, batch.z, positives, batch.marginal)
-        now = jax.lax.stop_gradient(measure)
-        _, later = now.logits(batch.next_s, batch.next_a, batch.z, (), batch.marginal)
+        (following, *future), negative = network.logits(batch.s, batch.a, batch.z, positives, batch.marginal)
         loss = temporal_difference_loss(
             following, negative, later, batch.terminal, c.measure_discount, c.after_end, c.td_cap
         )
         if on_policy:
             monte_carlo = monte_carlo_loss(future[0], negative, batch.future_is_real, c.after_end)
             loss = c.mc_weight * monte_carlo + (1 - c.mc_weight) * loss
-        return loss, {"measure_loss": loss}
+        return loss
+
+    def after_step(self, measure: Measure, batch: MeasureBatch) -> Measure:
+        return measure.follow(self.config.measure_tau) if isinstance(measure, Followed) else measure
 
     def future_weights(self, horizon: int) -> Float[np.ndarray, " time"]:
         """The mixture of Monte Carlo and geometric futures.
@@ -128,8 +174,13 @@ class CLearning(Estimator):
         steps of temporal differences alone that end an epoch lean to the geometric ones. The mixture lies in between.
         """
         c = self.config
-        geometric = (1 - c.measure_discount) * c.measure_discount ** np.arange(horizon)
+        geometric = geometric_weights(c.measure_discount, horizon)
         return c.mc_weight * super().future_weights(horizon) + (1 - c.mc_weight) * geometric
+
+
+def networks(measure: Measure) -> tuple[Logits, ...]:
+    """Those that learn: both twins, or the measure itself."""
+    return measure.networks if isinstance(measure, Twins) else (measure,)  # type: ignore[return-value]
 
 
 def monte_carlo_loss(

@@ -2,16 +2,19 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import equinox as eqx
 import numpy as np
+import optax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from leads.config.fields import Config, Fraction
+from leads.config.fields import Config, Fraction, Positive, at_most
 
 AfterEnd = Literal["absorb", "vanish"]
 """What follows a terminal state: it repeats for ever (the paper), or nothing, so that a shorter life counts less."""
+Tau = Annotated[Positive[float], at_most(1)]
+"""Rate at which a target network follows; 1: it is the network itself."""
 
 
 class Measure(eqx.Module):
@@ -39,6 +42,23 @@ class Measure(eqx.Module):
         s2: Float[Array, "m feature"],
     ) -> Float[Array, "n m"]:
         """f of every (s1, a, z) with every s2."""
+
+
+class Followed(Measure):
+    """A measure and its target network, which follows it slowly."""
+
+    online: Any
+    target: Any
+
+    def log_ratio(self, s1, a, z, s2):
+        return self.online.log_ratio(s1, a, z, s2)
+
+    def pairs(self, s1, a, z, s2):
+        return self.online.pairs(s1, a, z, s2)
+
+    def follow(self, tau: float) -> "Followed":
+        """With the target network nearer to the measure by the share `tau` of their difference."""
+        return Followed(self.online, optax.incremental_update(self.online, self.target, tau))
 
 
 @dataclass(frozen=True)
@@ -110,4 +130,9 @@ class Estimator(ABC):
         c = self.config
         if c.futures == "uniform":
             return np.full(horizon, 1 / horizon)
-        return (1 - c.measure_discount) * c.measure_discount ** np.arange(horizon)
+        return geometric_weights(c.measure_discount, horizon)
+
+
+def geometric_weights(discount: float, horizon: int) -> Float[np.ndarray, " time"]:
+    """P(k = 1), P(k = 2), ... of k ~ Geometric(1 - discount)."""
+    return (1 - discount) * discount ** np.arange(horizon)

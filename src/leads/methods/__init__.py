@@ -41,14 +41,22 @@ def shipped_settings(
 
     Those of a part that `options` replaces by another are left out.
     """
-    on_host = {} if step_cost == "device" else host_settings(method)
-    known = fields(METHODS.find(method).Config, options)
-    return {name: value for name, value in (on_host | _settings_on(task, method)).items() if name in known}
+    places = [task] if step_cost == "device" else ["host", task]
+    config, given = METHODS.find(method).Config, dict(options or {})
+    chosen = _settings_on(places, _sections(method)) | given
+    of_parts = [
+        f"{METHODS.name_of(method)} --{name} {field.registry.name_of(chosen.get(name, field.default))}"
+        for name, field in fields(config, chosen).items()
+        if field.registry is not None
+    ]
+    settings = _settings_on(places, [*_sections(method), *of_parts])
+    known = fields(config, settings | given)
+    return {name: value for name, value in settings.items() if name in known}
 
 
 def host_settings(method: Any) -> dict[str, Any]:
     """Those of every task that is stepped on the host."""
-    return _settings_on("host", method)
+    return shipped_settings(method, "", "cheap")
 
 
 @cache
@@ -56,10 +64,16 @@ def _all_settings() -> dict[str, dict[str, dict[str, Any]]]:
     return tomllib.loads(resources.files("leads.methods").joinpath("settings.toml").read_text())
 
 
-def _settings_on(where: str, method: Any) -> dict[str, Any]:
-    """Those of all methods on SAC, if it is one, and its own."""
+def _sections(method: Any) -> list[str]:
+    """Whose settings a method has: those of all methods on SAC, if it is one, and its own."""
     name = METHODS.name_of(method)
-    if name not in METHODS:
-        return {}
-    family = getattr(METHODS.find(method), "family", name)
-    return _all_settings().get(family, {}).get(where, {}) | _all_settings().get(name, {}).get(where, {})
+    return [getattr(METHODS.find(method), "family", name), name] if name in METHODS else []
+
+
+def _settings_on(places: list[str], sections: list[str]) -> dict[str, Any]:
+    """Merged, later ones before earlier ones; a place goes before a section."""
+    merged: dict[str, Any] = {}
+    for place in places:
+        for section in sections:
+            merged |= _all_settings().get(section, {}).get(place, {})
+    return merged

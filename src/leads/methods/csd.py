@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from leads.config.fields import NonNegative, Positive
-from leads.methods.displacement import Displacement, DisplacementConfig, Dual
+from leads.methods.displacement import Displacement, DisplacementConfig
 from leads.methods.intrinsic import Batch
+from leads.nn.dual import Dual
 from leads.nn.networks import MLP
 
 
@@ -60,7 +61,7 @@ class Csd(Displacement):
         phi_key, transition_key = jax.random.split(key)
         phi = MLP(phi_key, (self.feature_size, *self.config.model_hidden, self.skill_size))
         transition = MLP(transition_key, (self.feature_size, *self.config.model_hidden, 2 * self.feature_size))
-        return CsdModel(Dual(phi, jnp.log(jnp.float32(self.config.multiplier))), transition)
+        return CsdModel(Dual.of(phi, self.config.multiplier), transition)
 
     def length(self, model: CsdModel, batch: Batch) -> Float[Array, " batch"]:
         """d = mean_i (ds - mu)_i^2 w_i^2, w = 1 / sigma divided by its geometric mean."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -11,7 +10,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from leads.config.fields import at_least
 from leads.errors import UserError
 from leads.methods.intrinsic import Batch, Intrinsic, IntrinsicConfig
-from leads.nn.networks import MLP
 
 
 @dataclass(frozen=True)
@@ -26,18 +24,6 @@ class DisplacementConfig(IntrinsicConfig):
     def check(self) -> None:
         if self.skills == "discrete" and self.n_skill < 2:
             raise UserError(f"n_skill: {self.n_skill} is not allowed; give at least 2, for one skill has no direction")
-
-
-class Dual(eqx.Module):
-    """A map of states and the multiplier of what it must obey."""
-
-    phi: MLP
-    log_multiplier: Float[Array, ""]
-
-    def losses(self, gain: Float[Array, " batch"], room: Float[Array, " batch"]):
-        """phi: -(gain + lambda room), room being positive where the constraint holds; lambda rises elsewhere."""
-        phi = -jnp.mean(gain + jax.lax.stop_gradient(jnp.exp(self.log_multiplier)) * room)
-        return phi, self.log_multiplier * jax.lax.stop_gradient(jnp.mean(room))
 
 
 class Displacement(Intrinsic):

@@ -19,7 +19,7 @@ from leads.data.scaling import Scaling
 from leads.errors import UserError
 from leads.improvement.sac import Experience, Sac, SacConfig, SacState
 from leads.nn import squashed_gaussian
-from leads.nn.learner import Learner
+from leads.nn.learner import Learner, take_steps
 from leads.rollouts.noise import Colour
 from leads.tasks.task import StepCost, Task
 
@@ -31,7 +31,9 @@ class IntrinsicConfig(SacConfig):
     n_skill: Positive[int] = 6
     """Number of skills, or of groups of episodes if the method has one policy (paper: 6)."""
     n_episode: Positive[int] = 8
-    """Episodes per skill and epoch."""
+    """Episodes per skill and epoch, at most."""
+    epoch_samples: Positive[int] | None = None
+    """Samples of an epoch, about: where episodes last long, fewer than n_episode are begun; none: always n_episode."""
     noise: Colour = "white"
     """Colour of the exploration noise (published: white)."""
     noise_scale: Positive[float] = 1.0
@@ -174,15 +176,12 @@ class Intrinsic:
         state = eqx.tree_at(lambda s: s.model.model, state, model)
         steps = jnp.maximum(episodes.samples() // self.config.samples_per_step, 1)
 
-        def step(i, so_far):
-            learnt, sums = so_far
-            learnt, metrics = self._step(eqx.tree_at(_learnt, state, learnt), jax.random.fold_in(learn_key, i))
-            return _learnt(learnt), jax.tree.map(jnp.add, sums, metrics)
+        def step(learnt, key):
+            stepped, metrics = self._step(eqx.tree_at(_learnt, state, learnt), key)
+            return _learnt(stepped), metrics
 
-        shapes = jax.eval_shape(self._step, state, learn_key)[1]
-        nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        learnt, sums = jax.lax.fori_loop(0, steps, step, (_learnt(state), nothing))
-        return eqx.tree_at(_learnt, state, learnt), jax.tree.map(lambda total: total / steps, sums)
+        learnt, metrics = take_steps(step, _learnt(state), steps, learn_key)
+        return eqx.tree_at(_learnt, state, learnt), metrics
 
     def _step(self, state: IntrinsicState, key: PRNGKeyArray):
         """One gradient step on SAC, one on the model; the reward is the model's before, so that both share its pass."""

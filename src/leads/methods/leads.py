@@ -111,12 +111,21 @@ class Leads:
         visited = episodes.states[:, :, 1:].reshape(-1, len(self.start))
         skill = jnp.repeat(jnp.arange(c.n_skill), len(visited) // c.n_skill)
         archive = state.archive.offer(visited, skill, state.scaling.features, c.archive_admit)
+        if c.visits == "count":
+            seen = archive.counts(visited, skill, episodes.steps().reshape(-1), state.scaling.features)
+            archive = Archive(archive.states, c.history_decay * archive.visits + seen)
         return eqx.tree_at(lambda s: s.archive, state, archive)
 
     def visits(self, state: LeadsState) -> Float[Array, "slot skill"]:
         """sum_{k<=t} m_k(s0, s, z) of archived states, discounted by age: past epochs and this epoch's measure."""
+        if self.config.visits == "count":
+            return state.archive.visits
         now = jnp.exp(jnp.minimum(self.log_measure(state, self.start, state.archive.states), LARGEST_LOG_VISIT))
         return self.config.history_decay * state.archive.visits + now.T
+
+    def density(self, state: LeadsState) -> Float[Array, "slot skill"]:
+        """Visits of late, about 1 on average over the archive for a skill whose episodes last."""
+        return (1 - self.config.history_decay) * self.visits(state)
 
     # Phase 2: fit the measure
 
@@ -124,7 +133,7 @@ class Leads:
         """What `steps` steps on the measure learn from, [step, batch, ...]: one pass of the policy for all of them."""
         c, measure = self.config, self.config.measure.config
         keys, size = jax.random.split(key, 3), steps * self.config.measure_batch_size
-        batch = draw_batch(episodes, size, measure.measure_discount, measure.futures, keys[0])
+        batch = draw_batch(episodes, size, measure.measure_discount, measure.futures, keys[0], c.from_start)
         z, next_s = state.skills[batch.skill], state.scaling(batch.next_s)
         gaussian = self.improvement.policy(state.policy, next_s, z)
         drawn = MeasureBatch(

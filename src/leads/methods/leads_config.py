@@ -20,7 +20,9 @@ class LeadsConfig(Config):
     skill_size: Positive[int] = 20
     """Dimension of the orthonormal skill vectors z (paper: 20)."""
     n_episode: Positive[int] = 16
-    """Episodes per skill and epoch (paper: 16)."""
+    """Episodes per skill and epoch, at most (paper: 16)."""
+    epoch_samples: Positive[int] | None = None
+    """Samples of an epoch, about: where episodes last long, fewer than n_episode are begun; none: always n_episode."""
     noise: Colour = "pink"
     """Colour of the exploration noise (paper: white)."""
     noise_scale: Positive[float] = 1.0
@@ -38,6 +40,8 @@ class LeadsConfig(Config):
     """Learning rate of the measure (paper: 5e-4)."""
     memory: Positive[int] = 1
     """Epochs of episodes that the measure learns from, the newest among them (paper: 1)."""
+    from_start: Share[float] = 0.0
+    """Share of the measure's batches that begins at an episode's start, which is where its maps are asked for."""
     marginal: Literal["archive", "epoch"] = "archive"
     """p(s), what the measure is relative to: the archive, nearly uniform, or this epoch's states (paper: epoch)."""
 
@@ -65,11 +69,13 @@ class LeadsConfig(Config):
     """States kept, spread evenly over all that was ever visited."""
     archive_admit: Positive[int] = 512
     """New states that may enter the archive per epoch."""
+    visits: Literal["measure", "count"] = "measure"
+    """What says how often a skill was at an archived state: m(s0,s,z), or a count of states nearest to it."""
     history_decay: Share[float] = 0.9
     """Weight of an epoch's measures in the history, per epoch of age (paper: 1)."""
 
     improve: Chosen = choose(IMPROVEMENTS, "measure")
-    """How the policy is improved, with options of its own: measure, the gradient of G through it (paper: measure)."""
+    """How the policy is improved, with options of its own: sac, or through the measure's gradient (paper: measure)."""
 
     def check(self) -> None:
         if self.skill_size < self.n_skill:

@@ -6,8 +6,9 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from leads.config.fields import NonNegative, Positive
-from leads.methods.displacement import Displacement, DisplacementConfig, Dual
+from leads.methods.displacement import Displacement, DisplacementConfig
 from leads.methods.intrinsic import Batch
+from leads.nn.dual import Dual
 from leads.nn.networks import MLP
 
 
@@ -31,7 +32,7 @@ class Metra(Displacement):
 
     def init_model(self, key: PRNGKeyArray) -> Dual:
         phi = MLP(key, (self.feature_size, *self.config.model_hidden, self.skill_size))
-        return Dual(phi, jnp.log(jnp.float32(self.config.multiplier)))
+        return Dual.of(phi, self.config.multiplier)
 
     def model_loss(self, model: Dual, batch: Batch, key: PRNGKeyArray):
         """max E[r + lambda min(epsilon, 1 - |phi(s') - phi(s)|^2)]."""

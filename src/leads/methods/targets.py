@@ -46,18 +46,26 @@ def balanced(
 ) -> Float[Array, "skill state"]:
     """The log of a fair division of the candidates among the skills, where a skill can get to.
 
-    `visits`, log sum_{k<=t} m_k(s0, s, z), says whose a state is. The entropic transport plan (Sinkhorn) gives every
-    state away whole and every skill as much as any other: candidates that are spread evenly over all that was ever
-    visited are divided into regions of one size, so a room that one skill has found makes others move up.
+    `visits`, log sum_{k<=t} m_k(s0, s, z), says whose a state is. Candidates that are spread evenly over all that was
+    ever visited are divided into regions of one size, so a room that one skill has found makes others move up.
     Of its region, a skill is sent where m_t(s0, s, z) is not far below `reachable`: elsewhere f has nothing to say.
+    """
+    return fair_division(contrast * visits) - jax.nn.softplus(jnp.log(reachable) - from_start)
+
+
+def fair_division(
+    claims: Float[Array, "skill state"], log_mass: Float[Array, " state"] | float = 0.0
+) -> Float[Array, "skill state"]:
+    """log of each skill's share of each state by entropic transport (Sinkhorn), `claims` being the logs of its kernel.
+
+    Every state is given away whole, and every skill gets as much mass as any other.
     """
 
     def divide(plan: Float[Array, "skill state"], _):
-        plan = plan - jax.nn.logsumexp(plan, axis=1, keepdims=True)
+        plan = plan - jax.nn.logsumexp(plan + log_mass, axis=1, keepdims=True)
         return plan - jax.nn.logsumexp(plan, axis=0, keepdims=True), None
 
-    plan, _ = jax.lax.scan(divide, contrast * visits, length=SINKHORN_ITERATIONS)
-    return plan - jax.nn.softplus(jnp.log(reachable) - from_start)
+    return jax.lax.scan(divide, claims, length=SINKHORN_ITERATIONS)[0]
 
 
 SINKHORN_ITERATIONS = 100

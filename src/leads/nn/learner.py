@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 Model = TypeVar("Model")
 Loss = Callable[..., tuple[Float[Array, ""], dict[str, Array]]]
@@ -43,3 +43,17 @@ class Learner(eqx.Module, Generic[Model]):
     def with_model(self, model: Model) -> "Learner[Model]":
         """With another model of the same shape, such as after a projection."""
         return Learner(model, self.optimiser, self.learning_rate)
+
+
+def take_steps(step: Callable[[Any, PRNGKeyArray], Any], learnt: Any, steps: Int[Array, ""], key: PRNGKeyArray):
+    """`steps` times `step(learnt, key) -> (learnt, metrics)`: (learnt, means of the metrics)."""
+
+    def one(i, so_far):
+        learnt, sums = so_far
+        learnt, metrics = step(learnt, jax.random.fold_in(key, i))
+        return learnt, jax.tree.map(jnp.add, sums, metrics)
+
+    shapes = jax.eval_shape(step, learnt, key)[1]
+    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    learnt, sums = jax.lax.fori_loop(0, steps, one, (learnt, nothing))
+    return learnt, jax.tree.map(lambda total: total / steps, sums)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leads.data.episodes import Episodes
 from leads.rollouts.noise import Colour, coloured_noise
@@ -13,8 +13,19 @@ from leads.tasks.task import Task
 Act = Callable[[Float[Array, "*batch state"], Array, Float[Array, "*batch action"]], Float[Array, "*batch action"]]
 
 
-def rollout(task: Task, act: Act, n_skill: int, n_episode: int, colour: Colour, key: PRNGKeyArray) -> Episodes:
-    """`n_episode` episodes of every skill; `act(state, skill, noise)` gives actions in [-1, 1]."""
+def rollout(
+    task: Task,
+    act: Act,
+    n_skill: int,
+    n_episode: int,
+    colour: Colour,
+    key: PRNGKeyArray,
+    begun: Int[Array, ""] | int | None = None,
+) -> Episodes:
+    """`n_episode` episodes of every skill; `act(state, skill, noise)` gives actions in [-1, 1].
+
+    If only so many are to be `begun`, the others have no steps.
+    """
     assert task.dynamics is not None, "a task without JAX dynamics is rolled out by on_host"
     everywhere = lambda function: jax.vmap(jax.vmap(function))
     step, observe = everywhere(task.dynamics.step), everywhere(task.dynamics.observe)
@@ -31,10 +42,11 @@ def rollout(task: Task, act: Act, n_skill: int, n_episode: int, colour: Colour, 
         moved = jax.tree.map(stay, moved, simulator)
         return (moved, alive & ~terminal), (observe(moved), actions, alive)
 
-    (_, survived), (states, actions, alive) = jax.lax.scan(advance, (start, jnp.ones(batch, bool)), noise)
+    here = jnp.broadcast_to(jnp.arange(n_episode) < (n_episode if begun is None else begun), batch)
+    (_, survived), (states, actions, alive) = jax.lax.scan(advance, (start, here), noise)
     return Episodes(
         states=jnp.concatenate([observe(start)[:, :, None], jnp.moveaxis(states, 0, 2)], axis=2),
         actions=jnp.moveaxis(actions, 0, 2),
         lengths=jnp.sum(alive, axis=0, dtype=jnp.int32),
-        terminated=~survived,
+        terminated=here & ~survived,
     )

@@ -16,6 +16,8 @@ from leads.tasks.task import Task
 class Rollout:
     """Call it with (method's state, key) for fresh episodes of all skills; compiled once, environments kept.
 
+    Given a number as well, only so many of each skill are begun, and the others have no steps.
+
     Close it when it is no longer needed: environments may hold memory and files outside Python.
     """
 
@@ -33,14 +35,16 @@ class Rollout:
         size = n_skill, n_episode
         of = lambda state: jax.tree_util.Partial(act, state)
         if task.dynamics:
-            self._roll = jax.jit(lambda state, key: on_device.rollout(task, of(state), *size, colour, key))
+            self._roll = jax.jit(
+                lambda state, key, begun: on_device.rollout(task, of(state), *size, colour, key, begun)
+            )
         else:
-            self._roll = lambda state, key: on_host.rollout(
-                task, of(state), *size, colour, key, self.environments, threads
+            self._roll = lambda state, key, begun: on_host.rollout(
+                task, of(state), *size, colour, key, self.environments, threads, begun
             )
 
-    def __call__(self, state: Any, key: PRNGKeyArray) -> Episodes:
-        return self._roll(state, key)
+    def __call__(self, state: Any, key: PRNGKeyArray, begun: int | None = None) -> Episodes:
+        return self._roll(state, key, begun)
 
     def close(self) -> None:
         while self.environments:

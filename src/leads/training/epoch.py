@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from leads.methods.method import Method, targets_of
 from leads.tasks.task import Task
@@ -26,6 +26,17 @@ class TrainState(eqx.Module):
     visited: Bool[Array, " cell"]
     visited_fine: Bool[Array, " fine_cell"]
     samples: Int[Array, ""]
+    episode_length: Float[Array, ""]
+    """Mean of the last epoch; before the first one the horizon."""
+
+
+def episodes_begun(method: Method, episode_length: float) -> int:
+    """Episodes per skill of the next epoch: as many as give `epoch_samples` if they last as long as the last ones."""
+    c = method.config
+    wanted = getattr(c, "epoch_samples", None)  # a method from outside may not have it
+    if wanted is None:
+        return c.n_episode
+    return max(1, min(c.n_episode, round(wanted / (c.n_skill * episode_length))))
 
 
 def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
@@ -48,6 +59,7 @@ def initial_state(task: Task, method: Method, key: PRNGKeyArray) -> TrainState:
         visited=jnp.zeros(grid.n_cells(task, task.bins), bool),
         visited_fine=jnp.zeros(grid.n_cells(task, task.fine_bins), bool),
         samples=jnp.int32(0),
+        episode_length=jnp.float32(task.horizon),
     )
 
 
@@ -61,12 +73,14 @@ def phases(task: Task, method: Method, extra: Iterable[Metric] = ()):
     @jax.jit
     def update(state: TrainState, episodes, key):
         learnt, learning = method.update(state.method, episodes, key)
+        length = episodes.samples() / jnp.sum(episodes.lengths > 0)
         return TrainState(
             method=learnt,
             visited=grid.visit(task, episodes, state.visited, task.bins),
             visited_fine=grid.visit(task, episodes, state.visited_fine, task.fine_bins),
             samples=state.samples + episodes.samples(),
-        ), learning | {"episode_length": jnp.mean(episodes.lengths)}
+            episode_length=length,
+        ), learning | {"episode_length": length}
 
     @jax.jit
     def evaluate(state: TrainState, episodes):

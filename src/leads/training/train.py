@@ -16,7 +16,7 @@ from leads.methods.method import Method, targets_of
 from leads.rollouts import rollout
 from leads.tasks.task import Task
 from leads.training import metrics
-from leads.training.epoch import EVALUATION_EPISODES, evaluations, initial_state, phases
+from leads.training.epoch import EVALUATION_EPISODES, episodes_begun, evaluations, initial_state, phases
 from leads.training.faults import check_episodes, check_finite
 from leads.training.last_epoch import LastEpoch
 from leads.training.memory import check_memory
@@ -140,7 +140,7 @@ def _continue(
         while last.samples < config.samples:
             epoch, before = last.epoch + 1, last.state
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
-            episodes = collect(before.method, keys[0])
+            episodes = collect(before.method, keys[0], episodes_begun(method, float(before.episode_length)))
             check_episodes(episodes)
             state, learning = learner.update(before, episodes, keys[1])
             check_finite("state", state.method)

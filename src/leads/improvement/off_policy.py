@@ -1,0 +1,140 @@
+"""SAC as LEADS's way to improve its policy: what the measure says of a place, and a pull towards one's own, as reward.
+
+Taken together, targets are a value function:
+
+    E_{s2 ~ delta(.|z)} m(s1, a, s2, z) = E_{s ~ p(.|s1, a, z)} [delta(s|z) / p(s)],
+
+the normalised Q of the reward delta(s|z) / p(s). The gradient of m through one action is noise where many actions
+decide together; replay and critics find a way all the same.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from leads.config.fields import Layers, NonNegative, Positive, at_least
+from leads.data.episodes import Episodes
+from leads.data.replay import Replay, Transitions
+from leads.errors import UserError
+from leads.improvement.improvement import Gaussian, Improvement
+from leads.improvement.pull import Aim, Division, divide, metric_loss
+from leads.improvement.sac import Experience, Sac, SacConfig, SacState
+from leads.nn.dual import Dual
+from leads.nn.learner import Learner, take_steps
+from leads.nn.networks import MLP
+from leads.tasks.task import Task
+
+if TYPE_CHECKING:
+    from leads.methods.leads import Leads, LeadsState
+
+
+@dataclass(frozen=True)
+class OffPolicyConfig(SacConfig):
+    """The numbers of SAC and of its reward."""
+
+    samples_per_step: Positive[int] = 64
+    """Samples collected per gradient step on SAC and on the metric phi."""
+    replay_size: Positive[int] = 300_000
+    """Transitions kept."""
+    share_weight: NonNegative[float] = 1.0
+    """Weight of share x novelty in the reward: whose a place is, times how new it is."""
+    novelty_exponent: NonNegative[float] = 1.0
+    """Exponent of novelty in share x novelty; 0: only whose a place is."""
+    pull_weight: NonNegative[float] = 1.0
+    """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
+    pull: Aim = "beyond"
+    """A skill's aim: the middle of its share, counting places beyond all that was visited or not, or without end."""
+    beyond: Annotated[float, at_least(1)] = 1.5
+    """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
+    border: Positive[float] = 0.1
+    """Width of the borders between skills' shares, relative to the farthest place that was visited."""
+    metric_hidden: Layers = (128, 128)
+    """Hidden layers of phi, the space in which a step of the world has length 1."""
+    metric_size: Positive[int] = 6
+    """Dimension of phi."""
+    metric_learning_rate: Positive[float] = 1e-4
+    """Learning rate of phi and the multiplier of its constraint."""
+    metric_multiplier: Positive[float] = 30.0
+    """Initial value of that multiplier (METRA: 30)."""
+
+
+class OffPolicyState(eqx.Module):
+    """What is learnt, and what from."""
+
+    sac: SacState
+    metric: Learner[Dual]
+    replay: Replay
+
+
+class OffPolicy(Improvement):
+    """SAC on r = share_weight share(z|s') novelty(s')^b + pull_weight progress(s, s', z), made up for every batch."""
+
+    Config = OffPolicyConfig
+    config: OffPolicyConfig
+
+    def __init__(self, config: OffPolicyConfig, task: Task, skill_size: int):
+        super().__init__(config, task, skill_size)
+        self.sac = Sac(config, task.state_size, task.action_size, skill_size)
+
+    def init(self, key: PRNGKeyArray) -> OffPolicyState:
+        c, task = self.config, self.task
+        sac_key, metric_key = jax.random.split(key)
+        phi = MLP(metric_key, (task.network_feature_size, *c.metric_hidden, c.metric_size))
+        return OffPolicyState(
+            sac=self.sac.init(sac_key),
+            metric=Learner.of(Dual.of(phi, c.metric_multiplier), c.metric_learning_rate),
+            replay=Replay.empty(c.replay_size, task, self.skill_size),
+        )
+
+    def policy(self, policy: OffPolicyState, s, z) -> Gaussian:
+        return policy.sac.actor.model(s, z)
+
+    def improve(self, leads: "Leads", state: "LeadsState", episodes: Episodes, recent: Episodes, key: PRNGKeyArray):
+        """One gradient step on phi and on SAC per `samples_per_step` samples of the epoch."""
+        c = self.config
+        if episodes.actions[..., 0].size > c.replay_size:
+            most = episodes.actions[..., 0].size
+            raise UserError(f"replay_size: {c.replay_size} is not allowed; give at least an epoch's samples, {most}")
+        replay = state.policy.replay.add(episodes, state.skills)
+        division = self.divide(leads, state)
+
+        def step(learnt: tuple[SacState, Learner[Dual]], key: PRNGKeyArray):
+            sac, metric = learnt
+            keys = jax.random.split(key, 3)
+            _, drawn = replay.draw(c.batch_size, keys[0])
+            x, next_x = state.scaling.features(drawn.s), state.scaling.features(drawn.next_s)
+            elsewhere = state.scaling.features(state.archive.draw(c.batch_size, keys[1]))
+            metric, of_metric = metric.step(metric_loss, x, next_x, elsewhere)
+            r, of_reward = self.reward(state, division, drawn, x, next_x)
+            scaled = state.scaling(drawn.s), state.scaling(drawn.next_s)
+            experience = Experience(scaled[0], drawn.a, drawn.z, r, scaled[1], drawn.terminal)
+            sac, of_sac = self.sac.update(sac, experience, keys[2])
+            return (sac, metric), of_sac | of_metric | of_reward
+
+        steps = jnp.maximum(episodes.samples() // c.samples_per_step, 1)
+        (sac, metric), metrics = take_steps(step, (state.policy.sac, state.policy.metric), steps, key)
+        return eqx.tree_at(lambda s: s.policy, state, OffPolicyState(sac, metric, replay)), metrics
+
+    def divide(self, leads: "Leads", state: "LeadsState") -> Division:
+        """Whose archived states are and where skills are pulled to, by all visits so far."""
+        c = self.config
+        places, start = state.scaling.features(state.archive.states), state.scaling.features(leads.start)
+        density = leads.density(state).T
+        return divide(density, c.border, c.pull, c.beyond, state.policy.metric.model.phi, places, start)
+
+    def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
+        """r of transitions and the means of its parts; x and next_x are the places of s and s'."""
+        c = self.config
+        skill = jnp.argmax(drawn.z @ state.skills.T, axis=-1)
+        share = pull = jnp.zeros(len(skill))
+        if c.share_weight > 0:
+            slot = state.archive.nearest(drawn.next_s, state.scaling.features)
+            share = division.share[skill, slot] * division.novelty[slot] ** c.novelty_exponent
+        if c.pull != "none":
+            pull = division.progress(x, next_x, skill)
+        r = c.share_weight * share + c.pull_weight * pull
+        return r, {"reward": jnp.mean(r), "share_reward": jnp.mean(share), "pull_reward": jnp.mean(pull)}

@@ -1,0 +1,109 @@
+"""SAC as a way to improve LEADS's policy: its reward by hand, what it learns from, and what it refuses."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import leads
+from leads.config.fields import build
+from leads.data.replay import Transitions
+from leads.improvement.pull import Division
+from leads.methods.leads import Leads
+from leads.methods.leads_config import LeadsConfig
+from leads.nn.networks import MLP
+from leads.rollouts.on_device import rollout
+from leads.tasks import make_task
+
+MAZE = make_task("maze-u")
+SMALL = {
+    "improve": "sac", "n_skill": 2, "n_episode": 2, "actor_hidden": (8,), "critic_hidden": (8,), "metric_hidden": (8,),
+    "measure_hidden": (8,), "measure_steps": 2, "measure_batch_size": 16, "n_targets": 4, "archive_size": 32,
+    "archive_admit": 16, "batch_size": 16, "samples_per_step": 20, "replay_size": 1000,
+}  # fmt: skip
+
+
+def method(**options) -> Leads:
+    return Leads(build(LeadsConfig, SMALL | options), MAZE)
+
+
+def explored(learner: Leads, state, key=1):
+    explore = jax.tree_util.Partial(learner.explore, state)
+    return rollout(MAZE, explore, 2, 2, learner.noise, jax.random.key(key))
+
+
+def test_the_reward_is_share_times_novelty_and_progress_towards_the_aim():
+    """Two archived places; phi is the place itself, and skill 1 is pulled to the right."""
+    learner = method(share_weight=2.0, novelty_exponent=0.5, pull_weight=3.0)
+    state = learner.init(jax.random.key(0))
+    places = jnp.zeros((32, 2)).at[1:].set(0.5)
+    state = eqx.tree_at(lambda s: s.archive.states, state, places)
+    phi = jax.tree.map(lambda w: jnp.eye(2) if w.ndim == 2 else jnp.zeros(2), MLP(jax.random.key(0), (2, 2)))
+    share = jnp.zeros((2, 32)).at[1].set(jnp.where(jnp.arange(32) == 0, 0.25, 0.75))
+    novelty = jnp.where(jnp.arange(32) == 0, 4.0, 9.0)
+    division = Division(share, novelty, phi, jnp.array([[0.0, 0.0], [10.0, 0.0]]))
+    s, next_s = jnp.array([[0.0, 0.1], [0.3, 0.5]]), jnp.array([[0.1, 0.1], [0.6, 0.5]])
+    drawn = Transitions(s, jnp.zeros((2, 2)), state.skills[jnp.array([1, 1])], next_s, jnp.zeros(2, bool), jnp.zeros(2))
+    r, metrics = learner.improvement.reward(state, division, drawn, s, next_s)
+    nearer = lambda a, b: np.linalg.norm(np.subtract(a, (10, 0))) - np.linalg.norm(np.subtract(b, (10, 0)))
+    expected = [
+        2 * 0.25 * 2 + 3 * nearer((0, 0.1), (0.1, 0.1)),
+        2 * 0.75 * 3 + 3 * nearer((0.3, 0.5), (0.6, 0.5)),
+    ]
+    np.testing.assert_allclose(r, expected, rtol=1e-3)
+    np.testing.assert_allclose(metrics["reward"], np.mean(expected), rtol=1e-3)
+
+
+def test_every_sample_is_kept_with_its_skill_and_steps_follow_the_samples():
+    learner = method()
+    state = learner.init(jax.random.key(0))
+    episodes = explored(learner, state)
+    after, _ = jax.jit(learner.update)(state, episodes, jax.random.key(2))
+    samples = int(episodes.samples())
+    assert int(after.policy.replay.written) == samples
+    assert int(after.policy.sac.steps) == samples // 20
+    z = np.asarray(after.policy.replay.kept.z[:samples])
+    lengths = np.asarray(episodes.lengths.sum(1))
+    np.testing.assert_array_equal(z, np.repeat(np.asarray(state.skills), lengths, axis=0))
+
+
+@pytest.mark.parametrize("visits", ["measure", "count"])
+def test_an_epoch_is_the_same_twice_and_finite(visits):
+    learner = method(visits=visits)
+    state = learner.init(jax.random.key(0))
+    update = jax.jit(learner.update)
+    once, twice = (update(state, explored(learner, state), jax.random.key(2)) for _ in range(2))
+    assert all(map(np.array_equal, *map(jax.tree.leaves, (once, twice))))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(once))
+
+
+def test_counted_visits_are_one_on_average_over_the_archive():
+    """In the first epoch there is no history; only steps that really happened count."""
+    learner = method(visits="count")
+    state = learner.init(jax.random.key(0))
+    after, _ = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
+    inherited = 1.0  # a state that was taken in has the visit of who found it
+    visits = np.asarray(after.archive.visits)
+    assert (visits.mean(0) >= 1).all() and (visits.mean(0) <= 1 + inherited).all()
+
+
+def test_without_a_pull_only_the_share_is_rewarded():
+    learner = method(pull="none")
+    state = learner.init(jax.random.key(0))
+    _, metrics = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
+    assert metrics["pull_reward"] == 0 and metrics["reward"] == metrics["share_reward"] > 0
+
+
+def test_a_replay_smaller_than_an_epoch_is_refused(tmp_path):
+    with pytest.raises(leads.UserError, match="replay_size: 100 is not allowed; give at least an epoch's samples, 800"):
+        leads.train("maze-u", samples=100, out=tmp_path / "run", **SMALL | {"replay_size": 100})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_resumed_run_ends_in_the_same_bits(tmp_path):
+    whole = leads.train("maze-u", samples=600, out=tmp_path / "whole", **SMALL)
+    part = leads.train("maze-u", samples=200, out=tmp_path / "part", **SMALL)
+    leads.resume(part, samples=600)
+    read = lambda run: (run / "metrics.jsonl").read_text()
+    assert read(whole) == read(part)

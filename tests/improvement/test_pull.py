@@ -1,0 +1,123 @@
+"""The metric against numbers of steps, and the fair division's aims on a line, where they can be written out."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from leads.improvement.pull import ENDLESS, SMALLEST_DENSITY, divide, metric_loss
+from leads.nn.dual import Dual
+from leads.nn.learner import Learner, take_steps
+from leads.nn.networks import MLP
+
+LINE = jnp.linspace(-1, 1, 40)[:, None]
+START = jnp.zeros(1)
+
+
+def identity(scale: float = 10.0) -> MLP:
+    """phi(x) = scale x, without a hidden layer."""
+    return jax.tree.map(lambda w: jnp.full_like(w, scale if w.ndim == 2 else 0), MLP(jax.random.key(0), (1, 1)))
+
+
+def lefts_and_rights() -> np.ndarray:
+    """Two skills that visit the two halves of the line, each twice as much as going everywhere alike."""
+    left = np.where(np.asarray(LINE)[:, 0] < 0, 2.0, 0.0)
+    return np.stack([left, left[::-1]])
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    """phi of a line of twenty cells, on which a step goes one cell to either side."""
+    places = lambda cell: jnp.stack([cell / 10 - 1, jnp.zeros_like(cell)], -1)
+
+    def step(dual, key):
+        keys = jax.random.split(key, 3)
+        cell = jax.random.randint(keys[0], (128,), 0, 21).astype(jnp.float32)
+        after = jnp.clip(cell + jax.random.choice(keys[1], jnp.array([-1.0, 1.0]), (128,)), 0, 20)
+        elsewhere = jax.random.randint(keys[2], (128,), 0, 21).astype(jnp.float32)
+        return dual.step(metric_loss, places(cell), places(after), places(elsewhere))
+
+    dual = Learner.of(Dual.of(MLP(jax.random.key(0), (2, 32, 3)), 30.0), 3e-3)
+    dual, _ = jax.jit(lambda dual: take_steps(step, dual, 3000, jax.random.key(1)))(dual)
+    return np.asarray(dual.model.phi(places(jnp.arange(21.0))))
+
+
+def test_a_step_of_the_world_is_one_long(learnt):
+    lengths = np.linalg.norm(np.diff(learnt, axis=0), axis=-1)
+    assert lengths.min() > 0.7 and lengths.max() < 1.25, lengths
+
+
+def test_distances_are_numbers_of_steps(learnt):
+    """The straightest map: no two places are nearer than the way between them, by more than a tenth."""
+    steps = np.abs(np.subtract.outer(np.arange(21), np.arange(21)))
+    distance = np.linalg.norm(learnt[:, None] - learnt[None], axis=-1)
+    assert np.all(distance[steps > 4] > 0.75 * steps[steps > 4])
+    assert np.all(distance < 1.25 * steps + 0.1)
+
+
+def test_each_place_is_given_away_whole_and_fairly():
+    """Even if one skill has visited everything more than the other."""
+    density = lefts_and_rights() * np.array([[5.0], [1.0]])
+    share = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(), LINE, START).share
+    np.testing.assert_allclose(share.sum(0), 1, rtol=1e-5)
+    np.testing.assert_allclose(share.sum(1), 20, rtol=2e-2)
+
+
+def test_novelty_is_one_over_the_density_of_all():
+    density = lefts_and_rights() * 3
+    novelty = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(), LINE, START).novelty
+    np.testing.assert_allclose(novelty, 1 / (density.mean(0) + SMALLEST_DENSITY), rtol=1e-5)
+
+
+def test_the_aim_is_the_middle_of_the_share():
+    """Evenly visited halves: their middles, in phi."""
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START).aims
+    np.testing.assert_allclose(aims, [[-5.0], [5.0]], atol=0.3)
+
+
+def test_new_places_weigh_more():
+    density = lefts_and_rights()
+    density[0, 0] = 0.02
+    aims = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(10.0), LINE, START).aims
+    assert aims[0, 0] < -5.8 and abs(aims[1, 0] - 5) < 0.3
+
+
+def test_places_beyond_all_that_was_visited_draw_the_skills_outwards():
+    """Half as far again, so up to 15; what lies within the line is visited and has no mass."""
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "beyond", 1.5, identity(10.0), LINE, START).aims
+    assert -15 < aims[0, 0] < -10 and 10 < aims[1, 0] < 15
+
+
+def test_two_on_one_side_share_what_lies_beyond_and_one_of_them_makes_room():
+    """Three skills one behind the other on the way from 0 to 10: thirds of the way to 15 are about as much for each."""
+    at = np.asarray(LINE)[:, 0]
+    density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
+    places = (LINE + 1) / 2
+    aims = np.asarray(divide(jnp.asarray(density), 0.05, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
+    np.testing.assert_allclose(aims, [2.2, 6.5, 12.6], atol=0.4)
+
+
+def test_an_aim_without_end_is_a_direction():
+    way = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(), LINE, START).aims
+    endless = divide(jnp.asarray(lefts_and_rights()), 0.05, "endless", 1.5, identity(), LINE, START).aims
+    np.testing.assert_allclose(endless, ENDLESS * way, rtol=1e-4)
+
+
+def test_only_who_is_ahead_is_pulled_without_end():
+    at = np.asarray(LINE)[:, 0]
+    density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
+    places = (LINE + 1) / 2
+    middle, front = (
+        divide(jnp.asarray(density), 0.05, aim, 1.5, identity(), places, START).aims for aim in ("middle", "frontmost")
+    )
+    np.testing.assert_allclose(front[:2], middle[:2], rtol=1e-4)
+    np.testing.assert_allclose(front[2], ENDLESS * middle[2], rtol=1e-4)
+
+
+def test_progress_is_the_way_towards_ones_own_aim():
+    """It adds up over a path to how much nearer its end is, and is a loss for the other skill."""
+    division = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START)
+    path = jnp.linspace(0, -0.4, 9)[:, None]
+    own, other = (division.progress(path[:-1], path[1:], jnp.full(8, z)) for z in (0, 1))
+    np.testing.assert_allclose(own.sum(), 4, atol=1e-2)
+    np.testing.assert_allclose(other.sum(), -4, atol=1e-2)
