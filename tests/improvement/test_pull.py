@@ -83,18 +83,28 @@ def test_new_places_weigh_more():
 
 
 def test_places_beyond_all_that_was_visited_draw_the_skills_outwards():
-    """Half as far again, so up to 15; what lies within the line is visited and has no mass."""
-    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "beyond", 1.5, identity(10.0), LINE, START).aims
-    assert -15 < aims[0, 0] < -10 and 10 < aims[1, 0] < 15
+    """Half as far again, so up to 15: halves of that line have their middles at 7.5, and new places weigh more."""
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.1, "beyond", 1.5, identity(10.0), LINE, START).aims
+    assert -13 < aims[0, 0] < -7.5 and 7.5 < aims[1, 0] < 13
 
 
-def test_two_on_one_side_share_what_lies_beyond_and_one_of_them_makes_room():
-    """Three skills one behind the other on the way from 0 to 10: thirds of the way to 15 are about as much for each."""
+def test_who_comes_last_on_one_side_is_sent_to_the_other():
+    """Three skills one behind the other on the way from 0 to 10: thirds of the line from -15 to 15."""
     at = np.asarray(LINE)[:, 0]
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     places = (LINE + 1) / 2
-    aims = np.asarray(divide(jnp.asarray(density), 0.05, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
-    np.testing.assert_allclose(aims, [2.2, 6.5, 12.6], atol=0.4)
+    aims = np.asarray(divide(jnp.asarray(density), 0.1, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
+    np.testing.assert_allclose(aims, [-10, 0, 12], atol=3)
+
+
+def test_where_there_is_no_way_on_little_is_left_to_divide():
+    """The same, but the last skill has stood at the end of its way for long: it is called back."""
+    at = np.asarray(LINE)[:, 0]
+    density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
+    density[2] = np.where(at > 0.95, 100.0, 0.0)
+    places = (LINE + 1) / 2
+    aims = np.asarray(divide(jnp.asarray(density), 0.1, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
+    assert aims[2] < 10, aims
 
 
 def test_an_aim_without_end_is_a_direction():

@@ -50,13 +50,13 @@ class OffPolicyConfig(SacConfig):
     """A skill's aim: the middle of its share, counting places beyond all that was visited or not, or without end."""
     beyond: Annotated[float, at_least(1)] = 1.5
     """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
-    border: Positive[float] = 0.1
+    border: Positive[float] = 0.04
     """Width of the borders between skills' shares, relative to the farthest place that was visited."""
     metric_hidden: Layers = (128, 128)
     """Hidden layers of phi, the space in which a step of the world has length 1."""
     metric_size: Positive[int] = 6
     """Dimension of phi."""
-    metric_learning_rate: Positive[float] = 1e-4
+    metric_learning_rate: Positive[float] = 1e-3
     """Learning rate of phi and the multiplier of its constraint."""
     metric_multiplier: Positive[float] = 30.0
     """Initial value of that multiplier (METRA: 30)."""

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from leads.data.archive import farthest_points
 from leads.methods.targets import fair_division
 from leads.nn.dual import Dual
 from leads.nn.networks import MLP
@@ -50,25 +51,51 @@ def divide(
 
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
     borders that are `width` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
-    that goes everywhere alike. To aim "beyond", places that nobody has visited take part: every archived one moved
-    `further` times as far away from the start, unless that is visited.
+    that goes everywhere alike. To aim "beyond", places that nobody has visited take part, see `_beyond`.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
     at, origin = phi(places), phi(start)
     reach = jnp.max(_length(at - origin))
-    everywhere, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
+    visits = jnp.log(jnp.maximum(density - SMALLEST_DENSITY, 0.0) + 1e-9)
+
+    def claims(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
+        closeness = -_squared_distances(where, at) / (2 * (width * reach) ** 2)
+        return jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
+
+    where, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
     if aim == "beyond":
-        away = origin + further * (at - origin)
-        gap = jnp.sqrt(jnp.min(_squared_distances(away, at), axis=1))
-        new = 2 * jnp.log(jnp.minimum(gap / (NEW * reach), 1.0) + 1e-6)
-        everywhere = jnp.concatenate([at, away])
-        log_mass = jnp.concatenate([log_mass, new])
-        log_novelty = jnp.concatenate([log_novelty, jnp.full(len(at), -jnp.log(SMALLEST_DENSITY))])
-    closeness = -_squared_distances(everywhere, at) / (2 * (width * reach) ** 2)
-    claim = lambda density: jax.nn.logsumexp(jnp.log(density + 1e-9) + closeness, axis=1)
-    log_share = fair_division(jax.lax.map(claim, jnp.maximum(density - SMALLEST_DENSITY, 0.0)), log_mass)
-    middle = jax.nn.softmax(log_share + log_mass + AIM_AT_NEW * log_novelty, axis=1) @ everywhere
-    return Division(jnp.exp(log_share[:, : len(at)]), novelty, phi, _extended(middle, origin, aim))
+        where, log_mass, log_novelty = _beyond(at, origin, log_novelty, further, reach)
+    claimed = claims(where)
+    log_share = fair_division(claimed, log_mass)
+    middle = jax.nn.softmax(log_share + log_mass + AIM_AT_NEW * log_novelty, axis=1) @ where
+    if aim == "beyond":  # what the division asks of each skill holds for archived states as well
+        handicap = jnp.mean(log_share - claimed - (log_share - claimed)[:1], axis=1, keepdims=True)
+        log_share = jax.nn.log_softmax(claims(at) + handicap, axis=0)
+    return Division(jnp.exp(log_share), novelty, phi, _extended(middle, origin, aim))
+
+
+def _beyond(
+    at: Float[Array, "slot latent"],
+    origin: Float[Array, " latent"],
+    log_novelty: Float[Array, " slot"],
+    further: float,
+    reach: Float[Array, ""],
+):
+    """Places to divide, visited or not: (where in phi, log of how much each counts, log of how new it is).
+
+    Those that nobody has visited are visited ones moved `further` away from the start, and as far to its other side:
+    what was found on one side may be on the other. All together are spread evenly. One that nobody has visited counts
+    less the more the visited place nearest to it was visited, as there may be no way on.
+    """
+    way = further * (at - origin)
+    everywhere = jnp.concatenate([at, origin + way, origin - way])
+    count = min(DIVIDED, len(everywhere))
+    where = everywhere[farthest_points(everywhere, jnp.full(len(everywhere), jnp.inf), count)]
+    distance = _squared_distances(where, at)
+    near = jnp.argmin(distance, axis=1)
+    new = jnp.minimum(jnp.sqrt(jnp.min(distance, axis=1)) / (NEW * reach), 1.0)
+    log_mass = 0.5 * new * jnp.minimum(log_novelty[near], 0.0)
+    return where, log_mass, (1 - new) * log_novelty[near] - new * jnp.log(SMALLEST_DENSITY)
 
 
 def _extended(
@@ -111,6 +138,8 @@ def _length(x: Float[Array, "*batch latent"]) -> Float[Array, "*batch"]:
 
 SMALLEST_DENSITY = 0.01
 """Of visits, relative to going everywhere alike: below it all places are equally new and equally nobody's."""
+DIVIDED = 256
+"""Places that are divided among the skills when those take part that nobody has visited."""
 NEW = 0.1
 """Distance from all that was visited, relative to the farthest visited place, from which a place is wholly new."""
 AIM_AT_NEW = 0.5

@@ -41,7 +41,7 @@ def shipped_settings(
 
     Those of a part that `options` replaces by another are left out.
     """
-    places = [task] if step_cost == "device" else ["host", task]
+    places = ["device" if step_cost == "device" else "host", task]
     config, given = METHODS.find(method).Config, dict(options or {})
     chosen = _settings_on(places, _sections(method)) | given
     of_parts = [

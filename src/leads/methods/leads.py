@@ -124,8 +124,9 @@ class Leads:
         return self.config.history_decay * state.archive.visits + now.T
 
     def density(self, state: LeadsState) -> Float[Array, "slot skill"]:
-        """Visits of late, about 1 on average over the archive for a skill whose episodes last."""
-        return (1 - self.config.history_decay) * self.visits(state)
+        """Visits as a density, 1 on average over the archive for every skill."""
+        visits = self.visits(state)
+        return visits / (jnp.mean(visits, axis=0) + SMALLEST_VISIT)
 
     # Phase 2: fit the measure
 
