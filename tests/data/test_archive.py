@@ -56,3 +56,18 @@ def test_draws_are_uniform_over_the_slots():
     archive = Archive(jnp.arange(4.0)[:, None], jnp.zeros((4, 1)))
     drawn = np.asarray(archive.draw(4000, jax.random.key(0)))[:, 0]
     assert np.all(np.abs(np.bincount(drawn.astype(int)) - 1000) < 130)
+
+
+def test_counts_are_of_real_visits_to_the_nearest_slot():
+    """Of four visits by skill 1 near the last slot, one did not happen; a skill that was nowhere has none."""
+    archive = Archive(jnp.asarray([[0.0], [1.0], [2.0]]), jnp.zeros((3, 3)))
+    visited = jnp.asarray([[0.1], [0.9], [1.9], [2.4], [1.8], [2.1]])
+    skill, real = jnp.asarray([0, 0, 1, 1, 1, 1]), jnp.asarray([True, True, True, True, True, False])
+    counts = archive.counts(visited, skill, real, SAME)
+    np.testing.assert_allclose(counts, [[1.5, 0, 0], [1.5, 0, 0], [0, 3, 0]])
+
+
+def test_nearest_agrees_with_a_loop():
+    slots, points = np.random.default_rng(1).normal(size=(2, 40, 3)).astype(np.float32)
+    nearest = [int(((slots - point) ** 2).sum(-1).argmin()) for point in points]
+    assert Archive(jnp.asarray(slots), jnp.zeros((40, 1))).nearest(jnp.asarray(points), SAME).tolist() == nearest

@@ -153,3 +153,11 @@ def test_uniform_futures(episodes, skill, episode):
             np.sum(expected > 0) == 1
             or scipy.stats.chisquare(observed[expected > 0], expected[expected > 0]).pvalue > SURPRISING
         )
+
+
+def test_a_share_of_the_batch_begins_at_the_start(episodes):
+    """The first rows; the others are as they would be without it, and futures begin where a row does."""
+    batch = draw_batch(episodes, 1000, 0.9, "uniform", jax.random.key(0), 0.25)
+    usual = draw_batch(episodes, 1000, 0.9, "uniform", jax.random.key(0))
+    assert not np.any(batch.s[:250, 2]) and np.all(batch.next_s[:250, 2] == 1) and np.all(batch.future_s[:250, 2] >= 1)
+    np.testing.assert_array_equal(batch.s[250:], usual.s[250:])
