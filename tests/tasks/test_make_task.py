@@ -217,20 +217,37 @@ ON_SAC = [method for method in METHODS if issubclass(METHODS.find(method), Intri
 
 def sections() -> list[tuple[str, str, str]]:
     """Whose they are, on which tasks, and a method that they are of."""
-    of = lambda whose: ON_SAC if whose == "sac" else [whose]
+    of = lambda whose: ON_SAC if whose == "sac" else [whose.split()[0]]
     return [(whose, task, method) for whose, tasks in _all_settings().items() for task in tasks for method in of(whose)]
 
 
 @pytest.mark.parametrize("whose, task, method", sections())
 def test_settings_are_of_a_known_method_and_task_and_build_its_config(whose, task, method):
-    assert method in METHODS and task in (*TASKS, "host")
+    """METHOD, or METHOD --PART NAME."""
+    assert method in METHODS and task in (*TASKS, "host", "device")
+    _, *part = whose.replace("--", "").split()
     fields = _all_settings()[whose][task]
+    chosen = dict([part] if part else []) | {name: fields[name] for name in ("improve", "measure") if name in fields}
     assert fields
-    config = plain(build(METHODS.find(method).Config, fields))
-    usual = plain(build(METHODS.find(method).Config, {}))
+    config = plain(build(METHODS.find(method).Config, chosen | fields))
+    usual = plain(build(METHODS.find(method).Config, chosen))
     assert config == usual | fields
-    otherwise = usual | ({} if task == "host" else _all_settings()[whose].get("host", {}))
-    assert all(otherwise[name] != value for name, value in fields.items()), "settings.toml repeats a default"
+    places = [] if task in ("host", "device") else ["device" if step_cost(task) == "device" else "host"]
+    otherwise = plain(build(METHODS.find(method).Config, dict([part] if part else [])))
+    for section, place in [(section, place) for place in places for section in (method, whose)]:
+        otherwise |= _all_settings().get(section, {}).get(place, {})
+    if part:  # beside those of the method whatever its part
+        otherwise |= _all_settings().get(method, {}).get(task, {})
+    assert all(otherwise.get(name) != value for name, value in fields.items()), "settings.toml repeats a default"
+
+
+def test_settings_of_a_part_hold_where_it_is_chosen():
+    """By the task's settings or by the user, who may also choose another."""
+    on = lambda task, **options: shipped_settings("leads", task, step_cost(task) or "cheap", options)
+    assert on("half-cheetah")["improve"] == "sac" and on("half-cheetah")["share_weight"] == 0
+    assert "samples_per_step" not in on("half-cheetah", improve="measure") and "samples_per_step" not in on("finger")
+    assert on("finger", improve="sac")["samples_per_step"] == 4 and on("finger", improve="sac")["noise_scale"] == 1
+    assert on("maze-hard", improve="sac")["epoch_samples"] == 1500 and on("maze-hard") == {}
 
 
 def test_settings_of_tasks_on_the_host_hold_for_all_of_them_and_a_tasks_own_are_added():

@@ -10,7 +10,7 @@ from leads.data.episodes import Episodes
 from leads.data.running_statistics import SMALLEST, RunningStatistics
 from leads.tasks.task import Task
 
-SETTLED = 20_000
+SETTLED = 100_000
 """Samples after which states are standardised by what is known; else what was near would shrink as skills run on."""
 LINEAR = 10.0
 """Standardised entries beyond +-this grow with the logarithm only."""
