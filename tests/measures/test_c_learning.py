@@ -5,6 +5,7 @@ over (s1, a, z) and weighted by p(s2) over s2, stays below .1 (Monte Carlo) or .
 would be wrong by .5; the mass sum_s2 p(s2) exp f, 1 or about .76 where ended episodes vanish, is met within .05.
 """
 
+import dataclasses
 from functools import partial
 
 import jax
@@ -14,11 +15,12 @@ import optax
 import pytest
 
 from leads.data.episodes import Episodes, draw_batch
-from leads.measures.c_learning import CLearning, CLearningConfig, temporal_difference_loss
+from leads.measures.c_learning import CLearning, CLearningConfig, monte_carlo_loss, temporal_difference_loss
 from leads.measures.measure import MeasureBatch, Sizes
 from leads.measures.tabular import log_ratio, successor_state_measure
 
 N_STATE, N_ACTION, N_SKILL = 6, 2, 2
+SIZES = Sizes(N_STATE, N_ACTION, N_SKILL, N_STATE)
 TERMINAL = np.arange(N_STATE) == N_STATE - 1
 DISCOUNT = 0.8
 N_EPISODE, HORIZON = 2048, 128
@@ -34,9 +36,7 @@ def estimator(form: str, after_end="absorb") -> CLearning:
     """C-Learning on the chain; on policy it learns by Monte Carlo alone."""
     numbers = {"measure_hidden": FORMS[form][0], "measure_embedding": 16, "mc_weight": 1.0, "td_cap": 1000.0}
     futures = {"measure_discount": DISCOUNT, "futures": "geometric", "after_end": after_end}
-    return CLearning(
-        CLearningConfig(measure_form=form, **numbers, **futures), Sizes(N_STATE, N_ACTION, N_SKILL, N_STATE)
-    )
+    return CLearning(CLearningConfig(measure_form=form, **numbers, **futures), SIZES)
 
 
 class Chain:
@@ -175,6 +175,23 @@ def test_cap_bounds_what_follows():
     loss = temporal_difference_loss(following, marginal, later, jnp.asarray([False]), DISCOUNT, "absorb", cap=10.0)
     positive, negative, bootstrapped = np.log1p(np.exp([-0.5, -0.3, 0.3]))
     assert float(loss) == pytest.approx((1 - DISCOUNT) * positive + negative + DISCOUNT * 10 * bootstrapped, rel=1e-6)
+
+
+def test_on_policy_monte_carlo_has_its_weight_and_temporal_differences_the_rest(chain, on_policy):
+    """Of a measure with large numbers, for which the two losses differ."""
+    learnt = CLearning(dataclasses.replace(estimator("factorised").config, mc_weight=0.8), SIZES)
+
+    @jax.jit
+    def losses(episodes):
+        measure = jax.tree.map(lambda weight: 3 * weight, learnt.init(jax.random.key(0)))
+        batch = draw(episodes, chain, 32, jax.random.key(1))
+        [future], negative = measure.logits(batch.s, batch.a, batch.z, (batch.future,), batch.marginal)
+        monte_carlo = monte_carlo_loss(future, negative, batch.future_is_real, "absorb")
+        return monte_carlo, *(learnt.loss(measure, batch, is_on_policy)[0] for is_on_policy in (False, True))
+
+    monte_carlo, rest, both = map(float, losses(on_policy))
+    assert abs(monte_carlo - rest) > 0.1
+    assert both == pytest.approx(0.8 * monte_carlo + 0.2 * rest, rel=1e-5)
 
 
 @pytest.mark.parametrize("form", FORMS)
