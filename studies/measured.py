@@ -1,7 +1,6 @@
 """What the small studies share: one thread for XLA, timing side by side, and the files in results/."""
 
 import json
-import os
 import statistics
 import subprocess
 import time
@@ -12,9 +11,10 @@ from typing import Any
 import jax
 from collect import RESULTS
 
+from leads.compilation import use_one_core
 from leads.training.run import versions
 
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"  # it is read when JAX first computes
+use_one_core()  # it is read when JAX first computes
 ROUNDS = 7
 
 Program = Callable[[], object]

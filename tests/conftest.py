@@ -31,7 +31,9 @@ COMPILING = {
 for name, value in COMPILING.items():
     jax.config.update(name, value)
     os.environ[name.upper()] = str(value)
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false --xla_cpu_use_fusion_emitters=false"
+os.environ["XLA_FLAGS"] = (
+    "--xla_cpu_multi_thread_eigen=false --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
 os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 settings.register_profile("compiled", deadline=None)  # the first example waits for the compiler

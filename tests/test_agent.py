@@ -47,6 +47,13 @@ def test_rollouts_follow_the_policy_through_the_gymnasium_environment(tiny_run):
         assert np.all(np.abs(np.diff(path, axis=0)) <= 0.05 + 1e-6) and 2 <= len(path) <= 201
 
 
+def test_episodes_are_of_the_learnt_skills(tiny_run, monkeypatch):
+    """Exploring is for learning only."""
+    agent = leads.load(tiny_run)
+    monkeypatch.setattr(agent.method, "explore", lambda *_: pytest.fail("it explores"))
+    assert agent.episodes(2).states.shape[:2] == (agent.n_skill, 2)
+
+
 def test_the_mean_action_is_the_default_and_repeats(tiny_run):
     agent, again = leads.load(tiny_run), leads.load(tiny_run)
     observation = np.asarray([0.1, -0.2])

@@ -4,13 +4,18 @@ import re
 import runpy
 import subprocess
 import sys
+import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
 
+import leads
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
+SMALL = {"actor_hidden": (16,), "measure_hidden": (16,), "measure_steps": 4, "policy_steps": 2, "td_steps": 1}
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +51,33 @@ def test_mutual_information_example_prints_grids_and_table():
     assert table == [("Z1", "1.3863", "1.0000", "4", "16"), ("Z2", "1.3863", "1.0000", "8", "16")]
 
 
-def test_use_a_skill_follows_every_skill(tiny_run):
+@pytest.fixture
+def run_example(monkeypatch, capsys):
+    """Runs an example with its arguments as a program, in this process; what it prints."""
+
+    def run(name: str, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_use_a_skill_follows_every_skill(run_example, tiny_run):
     """On a run that is there already; on the maze that the run was of."""
-    command = [sys.executable, str(EXAMPLES / "use_a_skill.py"), str(tiny_run)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
-    assert re.findall(r"^skill (\d): +\d+ steps to \([+-]\d\.\d\d, [+-]\d\.\d\d\)", run.stdout, re.MULTILINE) == list(
+    shown = run_example("use_a_skill.py", str(tiny_run))
+    assert re.findall(r"^skill (\d): +\d+ steps to \([+-]\d\.\d\d, [+-]\d\.\d\d\)", shown, re.MULTILINE) == list(
         "012345"
     )
 
 
-def test_own_environment_teaches_its_boat_skills():
-    command = [sys.executable, str(EXAMPLES / "own_environment.py"), "2000"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 0, run.stderr
-    assert "the lake: its starts differ from reset to reset" in run.stdout
-    assert len(re.findall(r"^skill \d goes to \([+-]\d\.\d\d, [+-]\d\.\d\d\)$", run.stdout, re.MULTILINE)) == 6
-    assert {Path(path).stem for path in re.findall(r"^figure (.*)$", run.stdout, re.MULTILINE)} >= {
+def test_own_environment_teaches_its_boat_skills(run_example, tmp_path, monkeypatch):
+    """With networks that learn nothing, but fast."""
+    monkeypatch.setattr(leads, "train", partial(leads.train, **SMALL))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    shown = run_example("own_environment.py", "2000")
+    assert "the lake: its starts differ from reset to reset" in shown
+    assert len(re.findall(r"^skill \d goes to \([+-]\d\.\d\d, [+-]\d\.\d\d\)$", shown, re.MULTILINE)) == 6
+    assert {Path(path).stem for path in re.findall(r"^figure (.*)$", shown, re.MULTILINE)} >= {
         "skills", "skills_features", "coverage", "measure", "uncertainty"
     }  # fmt: skip

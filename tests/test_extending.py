@@ -2,9 +2,7 @@
 
 import csv
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,9 +12,11 @@ import numpy as np
 import pytest
 
 import leads
+from leads.cli import main
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 SNIPPETS = dict(re.findall(r'```\w+ title="([\w.]+)"\n(.*?)```', PAGE.read_text(), re.DOTALL))
+MODULES = [name.removesuffix(".py") for name in SNIPPETS if name.endswith(".py")]
 COMMANDS = re.findall(r"^leads .+$", PAGE.read_text(), re.MULTILINE)
 TINY = {
     "n_episode": 2,
@@ -39,22 +39,20 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def modules(outside: Path, monkeypatch: pytest.MonkeyPatch):
+def inside(outside: Path, monkeypatch: pytest.MonkeyPatch):
+    """The page's files are in the current directory, where commands find modules, and are forgotten afterwards."""
+    monkeypatch.chdir(outside)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield outside
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def modules(inside: Path):
     """The page's modules, importable as a user has them."""
-    monkeypatch.syspath_prepend(str(outside))
-    names = [name.removesuffix(".py") for name in SNIPPETS if name.endswith(".py")]
-    yield {name: __import__(name) for name in names}
-    for name in names:
-        sys.modules.pop(name)
-
-
-def command(outside: Path, *words: str) -> str:
-    """Runs leads in a new process, in the directory of the page's files."""
-    done = subprocess.run(
-        [sys.executable, "-m", "leads", *words], cwd=outside, env=os.environ, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    sys.path.insert(0, str(inside))
+    return {name: __import__(name) for name in MODULES}
 
 
 def stop_after(epoch: int):
@@ -135,7 +133,7 @@ def test_every_snippet_of_the_page_is_used(outside):
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("leads train")])
-def test_the_pages_commands_train(line, outside, tmp_path):
+def test_the_pages_commands_train(line, inside, tmp_path, capsys):
     _, *words = line.split()
     tiny = ["--samples", "600", "--out", str(tmp_path / "run"), "--no-figures", "--n-episode", "1"]
     if not {"--method", "--improve"} & set(words):
@@ -144,22 +142,23 @@ def test_the_pages_commands_train(line, outside, tmp_path):
             for name in ("measure_steps", "policy_steps", "td_steps")
             for word in (f"--{name.replace('_', '-')}", "1")
         ]
-    assert "coverage" in command(outside, *words, *tiny)
+    main([*words, *tiny])
+    assert "coverage" in capsys.readouterr().out
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     named = [word for word in words if word.startswith("my_")]
     assert all(name in json.dumps(config) for name in named)
 
 
-def test_a_suite_of_outside_parts_is_done_by_workers_and_reported(outside):
+def test_a_suite_of_outside_parts_is_done_by_workers_and_reported(inside):
     """Method, task and metric appear in the tables and on the page."""
-    benchmark, report = (line.split()[1:] for line in COMMANDS if not line.startswith("leads train"))
-    command(outside, *benchmark)
-    command(outside, *report)
-    with open(outside / "report" / "tables" / "numbers.csv", newline="") as file:
+    for line in COMMANDS:
+        if not line.startswith("leads train"):
+            main(line.split()[1:])
+    with open(inside / "report" / "tables" / "numbers.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     ours = next(row for row in rows if row["method"].startswith("Repel"))
     assert 0 < float(ours["straightness mean"]) <= 1 and ours["straightness n"] == "2"
-    page = (outside / "report" / "index.html").read_text()
+    page = (inside / "report" / "index.html").read_text()
     assert "Repel" in page and "straightness" in page and "ice" in page
 
 

@@ -5,8 +5,12 @@ from pathlib import Path
 
 
 def use_one_core() -> None:
-    """A run uses one core, so that many runs fill a machine; XLA reads this when JAX is first used."""
+    """A run uses one core, so that many runs fill a machine and compute the same on any number of cores.
+
+    XLA reads this when JAX is first used: how many threads it has decides how it divides sums, and so the last bits.
+    """
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    os.environ.setdefault("PJRT_NPROC", "1")
 
 
 def keep_compiled_programs() -> None:

@@ -24,9 +24,8 @@ SMALL = {"object_store_memory": 100 * 1024**2}
 
 
 @pytest.fixture
-def cluster(monkeypatch) -> Iterator[Any]:
+def cluster() -> Iterator[Any]:
     """A head without cores and two nodes of one core each."""
-    monkeypatch.setenv("RAY_worker_niceness", "0")  # or other tests beside this one would starve it
     cluster = cluster_utils.Cluster(
         initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **SMALL}
     )

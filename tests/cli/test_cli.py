@@ -13,6 +13,7 @@ from leads.cli import main
 from leads.cli.parser import COMMANDS
 from leads.config.fields import fields
 from leads.methods import METHODS
+from leads.report.run import skills
 
 
 def leads_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess:
@@ -101,10 +102,12 @@ def test_a_maze_that_is_a_pipe_does_not_hang(tmp_path, capsys):
     assert capsys.readouterr().err == f"leads: maze file {tmp_path / 'pipe.json'}: it is not a regular file\n"
 
 
-def test_unwritable_out_has_no_traceback(tmp_path):
+def test_unwritable_out_has_no_traceback(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    done = leads_command("train", "--out", str(tmp_path / "file" / "run"))
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "cannot be written" in done.stderr
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "--out", str(tmp_path / "file" / "run")])
+    error = capsys.readouterr().err
+    assert stop.value.code == 2 and error.count("\n") == 1 and "cannot be written" in error
 
 
 def test_no_command_and_unknown_command():
@@ -195,7 +198,9 @@ def test_every_field_is_an_option_with_its_line_of_help(method, capsys):
 
 def test_train_and_skills_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    tiny = "--n-episode 2 --measure-steps 4 --policy-steps 2 --actor-hidden 16 --measure-hidden 16,16"
+    monkeypatch.setattr(skills, "MOVING", 10)  # a short film
+    tiny = "--n-episode 2 --measure-steps 4 --policy-steps 2 --td-steps 1 --actor-hidden 16 --measure-hidden 16,16 "
+    tiny += "--measure-batch-size 32 --policy-batch-size 16 --n-targets 4 --archive-size 64 --archive-admit 32"
     main(["train", "--task", "maze-u", "--samples", "1500", "--out", "run", *tiny.split()])
     shown = capsys.readouterr().out
     assert "coverage" in shown and "distinctness" in shown and "run run" in shown

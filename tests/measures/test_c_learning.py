@@ -11,7 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.measures.c_learning import CLearning, CLearningConfig, Factorised, temporal_difference_loss
+from leads.measures.c_learning import (
+    CLearning,
+    CLearningConfig,
+    Factorised,
+    monte_carlo_loss,
+    temporal_difference_loss,
+)
 from leads.measures.measure import Followed, Sizes
 
 DISCOUNT = 0.8
@@ -52,6 +58,23 @@ def test_cap_bounds_what_follows():
     loss = temporal_difference_loss(following, marginal, later, jnp.asarray([False]), DISCOUNT, "absorb", cap=10.0)
     positive, negative, bootstrapped = np.log1p(np.exp([-0.5, -0.3, 0.3]))
     assert float(loss) == pytest.approx((1 - DISCOUNT) * positive + negative + DISCOUNT * 10 * bootstrapped, rel=1e-6)
+
+
+def test_on_policy_monte_carlo_has_its_weight_and_temporal_differences_the_rest(chain):
+    """Of a measure with large numbers, for which the two losses differ."""
+    learnt = estimator("factorised", chain.sizes, mc_weight=0.8)
+
+    @jax.jit
+    def losses(episodes):
+        measure = jax.tree.map(lambda weight: 3 * weight, learnt.init(jax.random.key(0)))
+        batch = chain.draw(episodes, 32, jax.random.key(1))
+        [future], negative = measure.logits(batch.s, batch.a, batch.z, (batch.future,), batch.marginal)
+        monte_carlo = monte_carlo_loss(future, negative, batch.future_is_real, "absorb")
+        return monte_carlo, *(learnt.loss(measure, batch, is_on_policy)[0] for is_on_policy in (False, True))
+
+    monte_carlo, rest, both = map(float, losses(chain.on_policy))
+    assert abs(monte_carlo - rest) > 0.1
+    assert both == pytest.approx(0.8 * monte_carlo + 0.2 * rest, rel=1e-5)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -91,9 +91,9 @@ def marginal(episodes: Episodes) -> np.ndarray:
     return np.mean(counts / counts.sum(-1, keepdims=True), axis=0)
 
 
-def decided(state):
+def decided(state, by: float = 2.0):
     """With a policy that is surer of its actions, and so skills that differ more."""
-    louder = jax.tree.map(lambda weight: 2.0 * weight, state.policy.actor.model)
+    louder = jax.tree.map(lambda weight: by * weight, state.policy.actor.model)
     return eqx.tree_at(lambda s: s.policy.actor.model, state, louder)
 
 
@@ -129,6 +129,26 @@ def test_updates_bring_f_to_the_exact_measure(losses, after_end):
     far = lambda law: 0.5 * np.abs(law - exact).sum(-1).mean()
     assert min(far(p), far(exact[::-1])) > 0.3, "neither knowing nothing nor taking one skill for the other is near"
     assert far(p * np.exp(f[:, ~TERMINAL])) < 0.15
+
+
+def test_next_actions_are_drawn_where_the_step_led():
+    """By a policy so sure of its actions that they tell at which state it was asked."""
+    method = Leads(build(LeadsConfig, SKETCH), CHAIN)
+
+    @jax.jit
+    def likely(key):
+        state = decided(method.init(jax.random.key(2)), by=8.0)
+        episodes = collected(method, state, method.config.n_episode, key)
+        batch = jax.tree.map(lambda x: x[0], method._draw(state, episodes, 1, key))
+        shares = []
+        for s in (batch.s, batch.next_s):
+            mean, log_std = method.improvement.policy(state.policy, s, batch.z)
+            least, most = (jnp.tanh(mean + sign * 5 * jnp.exp(log_std)) for sign in (-1, 1))
+            shares.append(jnp.mean((least <= batch.next_a) & (batch.next_a <= most)))
+        return shares
+
+    before, after = likely(jax.random.key(5))
+    assert before < 0.9 and after == 1
 
 
 def test_improving_the_policy_raises_g():

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import leads
+from leads.cli import main
 from leads.training import checkpoint
 from leads.training.run import Run
 
@@ -78,25 +80,36 @@ def test_kill_9_at_any_moment_and_resume_ends_the_same(whole, tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (out / "summary.json").exists()
-    done = subprocess.run(command(f"--resume={out}", "--no-figures"), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    main(["train", f"--resume={out}", "--no-figures"])
     assert_same_end(out, whole)
 
 
-def interrupted(tmp_path: Path, after: int) -> Path:
-    """A run that was stopped by Ctrl-C when it had reported `after` epochs."""
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """By number of epochs: a run that was stopped by Ctrl-C when it had reported so many."""
 
-    def report(metrics):
-        if metrics["epoch"] == after:
-            raise KeyboardInterrupt
+    @cache
+    def stop(after: int) -> Path:
+        def report(metrics):
+            if metrics["epoch"] == after:
+                raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        leads.train("maze-u", samples=9_000, out=tmp_path / "run", checkpoint_every=2, report=report, **TINY)
-    return tmp_path / "run"
+        out = tmp_path_factory.mktemp("stopped") / "run"
+        with pytest.raises(KeyboardInterrupt):
+            leads.train("maze-u", samples=9_000, out=out, checkpoint_every=2, report=report, **TINY)
+        return out
+
+    return stop
 
 
-def test_damaged_checkpoint_is_named_and_the_one_before_used(whole, tmp_path, capsys):
-    run = interrupted(tmp_path, 5)
+@pytest.fixture
+def interrupted(stopped, tmp_path):
+    """A copy of such a run, to be changed."""
+    return lambda after: Path(shutil.copytree(stopped(after), tmp_path / "run"))
+
+
+def test_damaged_checkpoint_is_named_and_the_one_before_used(whole, interrupted, capsys):
+    run = interrupted(5)
     newest = run / "checkpoints" / "epoch-000005.npz"
     newest.write_bytes(newest.read_bytes()[:100])
     with open(run / "metrics.jsonl", "a") as file:
@@ -106,16 +119,16 @@ def test_damaged_checkpoint_is_named_and_the_one_before_used(whole, tmp_path, ca
     assert_same_end(run, whole)
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_over(whole, tmp_path):
-    run = interrupted(tmp_path, 1)
+def test_a_run_killed_before_its_first_checkpoint_starts_over(whole, interrupted):
+    run = interrupted(1)
     shutil.rmtree(run / "checkpoints")
     leads.resume(run)
     assert_same_end(run, whole)
 
 
 @pytest.mark.parametrize("after", [1, 3])
-def test_an_interruption_costs_no_finished_epoch(whole, tmp_path, after):
-    run = interrupted(tmp_path, after)
+def test_an_interruption_costs_no_finished_epoch(whole, interrupted, after):
+    run = interrupted(after)
     assert checkpoint.epochs(run / "checkpoints")[-1] == after
     agent = leads.load(run)
     assert agent.epoch == after and agent.act(agent.task.start, 0).shape == (2,)
@@ -205,8 +218,8 @@ def test_none_reports_nothing(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_starts_over_and_says_so(whole, tmp_path, capsys):
-    run = interrupted(tmp_path, 5)
+def test_a_run_whose_checkpoints_are_all_damaged_starts_over_and_says_so(whole, interrupted, capsys):
+    run = interrupted(5)
     for path in (run / "checkpoints").glob("*.npz"):
         path.write_bytes(b"")
     leads.resume(run)
@@ -278,8 +291,8 @@ def test_a_damaged_log_is_named_and_nothing_is_changed(whole, tmp_path, name, da
     assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
 
 
-def test_damaged_checkpoints_do_not_stay_in_the_way_of_new_ones(whole, tmp_path):
-    run = interrupted(tmp_path, 5)
+def test_damaged_checkpoints_do_not_stay_in_the_way_of_new_ones(whole, interrupted):
+    run = interrupted(5)
     for path in (run / "checkpoints").glob("*.npz"):
         path.write_bytes(b"")
 
@@ -314,8 +327,8 @@ def test_a_finished_run_can_go_on_to_more_samples(whole, tmp_path):
     assert Run.open(run).config == Run.open(whole).config
 
 
-def test_two_processes_on_one_directory_are_refused(tmp_path):
-    run = interrupted(tmp_path, 2)
+def test_two_processes_on_one_directory_are_refused(interrupted):
+    run = interrupted(1)
     with Run.open(run).lock(), pytest.raises(leads.UserError, match="in use by another process"):
         leads.resume(run)
 

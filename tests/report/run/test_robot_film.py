@@ -138,11 +138,11 @@ def test_the_lines_say_what_points_are_made_of(agent, written, together, opengl)
 def test_the_mp4_shows_every_skill_moving(agent, written, opengl):
     with imageio.get_reader(written[0] / "skills.mp4") as reader:
         data = reader.get_meta_data()
-        pictures = [picture.astype(int) for picture in reader]
+        pictures = list(reader)
     assert data["fps"] == video.FPS
     assert all(side % 16 == 0 for side in data["size"])
     assert len(pictures) == agent.task.horizon + video.HELD
-    first, moved, last = pictures[0], pictures[agent.task.horizon], pictures[-1]
+    first, moved, last = (pictures[i].astype(int) for i in (0, agent.task.horizon, -1))
     assert np.abs(moved - last).mean() < 1, "the end does not stand still"
     height, width = (side // 2 for side in first.shape[:2])
     quarters = [(slice(y, y + height), slice(x, x + width)) for y in (0, height) for x in (0, width)]
