@@ -39,7 +39,7 @@ bench: $(VENV)/bench  ## speed beside other libraries, 0.3.0 and the machine's p
 	$(BIN)/python studies/speed.py
 	$(BIN)/python studies/simulators.py
 
-mutants: $(VENV)/installed  ## faults put into the code one by one: does a test notice each? (about fifteen minutes)
+mutants: $(VENV)/installed  ## faults put into the code one by one: does a test notice each? (about half an hour)
 	$(BIN)/python studies/mutants.py
 
 pendulum: $(VENV)/installed  ## SAC on a task with a known solution, three seeds (about fifteen minutes)

@@ -21,15 +21,17 @@ from leads.report.study.result import PAPER, SHIPPED, Entry, Setting, spelt_out
 from leads.report.study.study import Study
 from leads.report.study.study_tables import CPU, MEMORY, RATE, SEEDS, deviations, in_short, means, places, tested
 from leads.report.study.tables import AGAINST, METHOD, TASK, Cell, Column, Table, compared, listed, mean_std, word
-from leads.training.metrics import METRICS
+from leads.training.metrics import METRICS, PRODUCT
 
 ROOT = Path(__file__).parents[1]
 MAZES = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
 ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
+BODIES = {"half-cheetah": "HalfCheetah"}
 TITLES = MAZES | ROBOTS
 PINK = Entry("random", called="control: pink noise")
 WHITE = Entry("random", '{"noise": "white"}', "control: white noise")
 LOUD = Entry("random", '{"scale": 1.0}', "control: loud pink noise")
+BY_SAC = Entry(SHIPPED.method, '{"improve": "sac"}', "LEADS by SAC")
 ENTRIES = [*filter(lambda entry: entry.learns, map(Entry, METHODS)), PINK, WHITE, LOUD]
 SAME_NOISE, ABLATION, SLIDE = 300_000, 150_000, 48_000
 """Samples at which methods are compared under the same noise, and variants of LEADS in the maze and on the robot."""
@@ -47,6 +49,7 @@ def same_noise(study: Study, noise: str) -> Study:
     """All methods in the mazes, collecting with the same noise."""
     ships = lambda method: defaults(METHODS.find(method).Config)["noise"] == noise
     entries = [Entry(m, "{}" if ships(m) else json.dumps({"noise": noise}), Entry(m).title) for m in METHODS]
+    entries += [BY_SAC] if noise == "white" else []
     return _on(study.at(SAME_NOISE), dict.fromkeys(MAZES, SAME_NOISE), entries)
 
 
@@ -68,6 +71,35 @@ def tests(study: Study) -> Table:
     whom = replace(AGAINST, title=f"{SHIPPED.title} against")
     pairs = [(study, setting, SHIPPED, entry) for _, setting, entry in places(study) if entry != SHIPPED]
     return listed([TASK, whom, *map(tested, MEASURED)], pairs).uncounted()
+
+
+def tests_by_sac(study: Study) -> Table:
+    """Welch's tests of LEADS by SAC against all others with white noise, where it has runs."""
+    white = same_noise(study, "white")
+    whom = replace(AGAINST, title=f"{BY_SAC.title} against")
+    pairs = [(white, setting, BY_SAC, entry) for _, setting, entry in places(white) if white.of(setting, BY_SAC)]
+    others = [pair for pair in pairs if pair[-1] != BY_SAC]
+    return listed([TASK, whom, *map(tested, [*MEASURED, METRICS[PRODUCT]])], others).uncounted()
+
+
+def bodies(study: Study) -> Study:
+    """Methods on tasks with metres."""
+    settings = [replace(setting, called="") for setting in study.settings if setting.task in BODIES]
+    return study.only(settings, [SHIPPED, Entry("metra")])
+
+
+def in_metres(study: Study) -> Table:
+    of = bodies(study)
+    shown = [metric for metric in METRICS.values() if metric.tabled]
+    return listed([TASK, METHOD, *map(means, shown), CPU, SEEDS], places(of)).uncounted()
+
+
+def tests_in_metres(study: Study) -> Table:
+    of = bodies(study)
+    whom = replace(AGAINST, title=f"{SHIPPED.title} against")
+    pairs = [(of, setting, SHIPPED, entry) for _, setting, entry in places(of) if entry != SHIPPED]
+    shown = [metric for metric in METRICS.values() if metric.tabled and not metric.everywhere]
+    return listed([TASK, whom, *map(tested, shown)], pairs).uncounted()
 
 
 def best(study: Study) -> Table:
@@ -129,6 +161,7 @@ def every_run(study: Study) -> Table:
     """The rows of LEADS and the pink control as they are."""
     shown = ((SHIPPED.method, ""), (PINK.method, ""))
     found = [row for row in rows(RESULTS / "runs.csv") if (row["method"], row["variant"]) in shown]
+    found = [row for row in found if row["task"] in TITLES]
     found.sort(key=lambda row: (list(TITLES).index(row["task"]), row["method"], int(row["seed"])))
     names = [name for name in ("task", "method", "seed", *NUMBERS) if any(row.get(name) for row in found)]
     return _texts(names, [[row[name] or "-" for name in names] for row in found])
@@ -156,6 +189,9 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "tests": lambda study: tests(whole(study)),
     "noisy": lambda study: noisy(whole(study, ROBOTS)),
     "below": below,
+    "tests-by-sac": tests_by_sac,
+    "bodies": in_metres,
+    "tests-of-bodies": tests_in_metres,
     "ablation": lambda study: of_ours(study, "maze-hard", ABLATION),
     "slide": lambda study: of_ours(study, "fetch-slide", SLIDE),
     "cost": lambda study: listed([TASK, METHOD, CPU, MEMORY], places(whole(study))).uncounted(),
