@@ -3,14 +3,17 @@
 import os
 from pathlib import Path
 
+ONE_THREAD = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "PJRT_NPROC": "1"}
+"""Environment variables with which XLA computes on one thread."""
+
 
 def use_one_core() -> None:
     """A run uses one core, so that many runs fill a machine and compute the same on any number of cores.
 
     XLA reads this when JAX is first used: how many threads it has decides how it divides sums, and so the last bits.
     """
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
-    os.environ.setdefault("PJRT_NPROC", "1")
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
 
 
 def keep_compiled_programs() -> None:

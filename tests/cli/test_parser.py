@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from leads.cli import main
-from leads.cli.parser import words
+from leads.cli.parser import make_parser, words
+from leads.errors import UserError
 
 MINE = '''
 from dataclasses import dataclass
@@ -158,3 +159,14 @@ def test_metrics_that_are_none(mine, capsys):
         with pytest.raises(SystemExit) as stop:
             main(["train", "--metrics", given])
         assert stop.value.code == 2 and word in capsys.readouterr().err
+
+
+def test_options_of_the_part_that_a_task_ships_with_are_known():
+    """On half-cheetah LEADS is improved by SAC, whose options are not those of the mazes' way."""
+    options = lambda *words: vars(make_parser(["train", *words]).parse_args(["train", *words]))
+    assert options("--task", "half-cheetah", "--pull", "middle")["pull"] == "middle"
+    assert options("--task", "half-cheetah", "--improve", "measure", "--entropy", ".01")["entropy"] == 0.01
+    with pytest.raises(UserError, match="--entropy"):
+        options("--task", "half-cheetah", "--entropy", ".01")
+    with pytest.raises(UserError, match="--pull"):
+        options("--task", "maze-u", "--pull", "middle")

@@ -155,9 +155,12 @@ def test_uniform_futures(episodes, skill, episode):
         )
 
 
-def test_a_share_of_the_batch_begins_at_the_start(episodes):
-    """The first rows; the others are as they would be without it, and futures begin where a row does."""
-    batch = draw_batch(episodes, 1000, 0.9, "uniform", jax.random.key(0), 0.25)
-    usual = draw_batch(episodes, 1000, 0.9, "uniform", jax.random.key(0))
-    assert not np.any(batch.s[:250, 2]) and np.all(batch.next_s[:250, 2] == 1) and np.all(batch.future_s[:250, 2] >= 1)
-    np.testing.assert_array_equal(batch.s[250:], usual.s[250:])
+def test_some_rows_begin_at_the_start(episodes):
+    """All episodes alike, however long; futures begin where a row does, and other rows are as they would be without."""
+    batch = draw_batch(episodes, SIZE, 0.9, "uniform", jax.random.key(0), SIZE // 4)
+    usual = draw_batch(episodes, SIZE, 0.9, "uniform", jax.random.key(0))
+    first = jax.tree.map(lambda x: np.asarray(x[: SIZE // 4]), batch)
+    assert not np.any(first.s[:, 2]) and np.all(first.next_s[:, 2] == 1) and np.all(first.future_s[:, 2] >= 1)
+    counts = np.bincount(first.s[first.skill == 1][:, 1].astype(int))
+    assert scipy.stats.chisquare(counts).pvalue > SURPRISING
+    np.testing.assert_array_equal(batch.s[SIZE // 4 :], usual.s[SIZE // 4 :])

@@ -107,3 +107,30 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path):
     leads.resume(part, samples=600)
     read = lambda run: (run / "metrics.jsonl").read_text()
     assert read(whole) == read(part)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"wanted_entropy": 0.7}, "wanted_entropy: 0.7 is not allowed; give a number up to 0.69"),
+        ({"border": 1e-20}, "border: 1e-20 is not allowed; give a number from 0.001"),
+        ({"beyond": 1e20}, "beyond: 1e.20 is not allowed; give a number up to 100"),
+        ({"beyond": 0.5}, "beyond: 0.5 is not allowed; give a number from 1"),
+        ({"epoch_samples": 0}, "epoch_samples: 0 is not allowed; give a number above 0"),
+        ({"from_start": 1.5}, "from_start: 1.5 is not allowed; give a number from 0 to 1"),
+        ({"share_weight": 0, "pull": "none"}, "share_weight: 0 is not allowed without a pull"),
+        ({"share_weight": 0, "pull_weight": 0}, "share_weight: 0 is not allowed without a pull"),
+    ],
+)
+def test_values_that_would_teach_nothing_are_refused(options, message):
+    with pytest.raises(leads.UserError, match=message):
+        method(**options)
+
+
+def test_every_batch_of_the_measure_has_its_share_of_starts():
+    """Though batches are drawn together."""
+    learner = method(from_start=0.5)
+    state = learner.init(jax.random.key(0))
+    batch = learner._draw(state, explored(learner, state), 2, jax.random.key(3))
+    at_start = np.all(np.isclose(batch.s, learner.start), axis=-1)
+    assert at_start.shape == (2, 16) and np.all(at_start[:, :8]) and at_start[:, 8:].mean() < 0.5

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from leads.measures.infonce import InfoNCE, InfoNCEConfig, symmetric_loss
-from leads.measures.measure import Sizes
+from leads.measures.measure import MeasureBatch, Sizes
 
 SIZES = Sizes(6, 2, 2, 6)
 LAW = np.array([[0.5, 0.2, 0.1, 0.2], [0.05, 0.1, 0.35, 0.5]])
@@ -83,3 +83,15 @@ def test_the_weights_of_futures_are_those_of_the_episodes():
     np.testing.assert_allclose(estimator(SIZES, measure_discount=0.5).future_weights(3), [0.5, 0.25, 0.125])
     uniform = InfoNCE(InfoNCEConfig(futures="uniform"), SIZES)
     np.testing.assert_allclose(uniform.future_weights(4), 0.25)
+
+
+def test_a_measure_that_knows_nothing_of_far_places_still_learns():
+    """Large features give a large mass at first, whose exponential would be infinite."""
+    learner = InfoNCE(InfoNCEConfig(), Sizes(2, 1, 1, 2))
+    measure = learner.init(jax.random.key(0))
+    keys = jax.random.split(jax.random.key(1), 5)
+    far, yes = [1000 * jax.random.normal(key, (32, 2)) for key in keys], jnp.ones(32, bool)
+    a, z = jnp.zeros((32, 1)), jnp.ones((32, 1))
+    batch = MeasureBatch(far[0], a, z, far[1], a, far[2], far[3], far[4], yes, ~yes)
+    loss, gradient = jax.value_and_grad(lambda measure: learner.loss(measure, batch, True)[0])(measure)
+    assert np.isfinite(loss) and all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leads.benchmark.job import Job, add_to_log, work
+from leads.compilation import ONE_THREAD
 from leads.errors import UserError, in_a_line
 from leads.training import checkpoint
 from leads.training.run import LOGS, Run
@@ -44,7 +45,7 @@ class OnRay:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         again = {"max_restarts": -1, "max_task_retries": -1}
         self.shelf = ray.remote(Shelf).options(num_cpus=0, scheduling_strategy=here, **again).remote()
-        environment = {"env_vars": {"XLA_FLAGS": os.environ["XLA_FLAGS"]}}
+        environment = {"env_vars": {name: os.environ[name] for name in ONE_THREAD}}
         self.work = ray.remote(num_cpus=1, max_retries=0, max_calls=1, runtime_env=environment)(remote_work)
         self.running: dict[Any, Job] = {}
         """By the Ray task."""

@@ -13,9 +13,9 @@ from leads.benchmark.suites import SUITES
 from leads.cli.parser import add, add_fields
 from leads.cli.progress import BenchmarkProgress, Progress
 from leads.errors import UserError
-from leads.methods import METHODS, host_settings
+from leads.methods import METHODS, host_settings, shipped_parts
 from leads.rollouts.noise import Colour
-from leads.tasks import TASKS, TaskOptions
+from leads.tasks import TASKS, TaskOptions, step_cost
 from leads.training.metrics import headline
 from leads.training.run import Run
 
@@ -147,6 +147,8 @@ def add_options(command: str, parser: Any, given: dict[str, str]) -> None:
         parser.usage = "leads train [options]"
         add_fields(parser, "options of the task", TaskOptions, given)
         method = given.get("method", OF_TRAIN["method"])
-        others = ", ".join(f"{name} {value}" for name, value in host_settings(method).items())
+        task = str(given.get("task", OF_TRAIN["task"]))
+        given = shipped_parts(method, task, step_cost(task) or "cheap", given) | given
+        others = ", ".join(f"{name} {value}" for name, value in host_settings(method, given).items())
         elsewhere = f"Defaults on robots and on your own environments: {others} (docs/methods)" if others else None
         add_fields(parser, f"options of --method {method}", METHODS.find(method).Config, given, elsewhere)

@@ -71,16 +71,19 @@ def draw_steps(
 
 
 def draw_batch(
-    episodes: Episodes, size: int, discount: float, futures: str, key: PRNGKeyArray, from_start: float = 0.0
+    episodes: Episodes, size: int, discount: float, futures: str, key: PRNGKeyArray, n_start: int = 0
 ) -> Batch:
-    """Uniform real steps of uniform skills, a share of them the first of their episodes; futures k >= 1 steps ahead.
+    """Uniform real steps of uniform skills, the first `n_start` rows first steps of episodes; futures k >= 1 ahead.
 
     `futures="geometric"`: k ~ Geometric(1 - discount). `futures="uniform"`: t+k uniform up to the horizon.
     """
     keys = jax.random.split(key, 3)
     skill = jax.random.randint(keys[0], (size,), 0, episodes.lengths.shape[0])
     episode, time = draw_steps(episodes, skill, keys[1])
-    time = jnp.where(jnp.arange(size) < from_start * size, 0, time)
+    if n_start > 0:
+        begun = eqx.tree_at(lambda e: e.lengths, episodes, jnp.minimum(episodes.lengths, 1))
+        first, is_first = draw_steps(begun, skill, keys[1]), jnp.arange(size) < n_start
+        episode, time = jnp.where(is_first, first[0], episode), jnp.where(is_first, first[1], time)
     length, terminated = episodes.lengths[skill, episode], episodes.terminated[skill, episode]
     uniform = jax.random.uniform(keys[2], (size,), minval=jnp.finfo(jnp.float32).tiny)
     if futures == "geometric":

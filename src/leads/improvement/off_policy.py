@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from leads.config.fields import Layers, NonNegative, Positive, at_least
+from leads.config.fields import Layers, NonNegative, Positive, at_least, at_most
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay, Transitions
 from leads.errors import UserError
@@ -47,10 +47,10 @@ class OffPolicyConfig(SacConfig):
     pull_weight: NonNegative[float] = 1.0
     """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
     pull: Aim = "beyond"
-    """A skill's aim: the middle of its share, counting places beyond all that was visited or not, or without end."""
-    beyond: Annotated[float, at_least(1)] = 1.5
+    """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
+    beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
     """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
-    border: Positive[float] = 0.04
+    border: Annotated[float, at_least(0.001)] = 0.04
     """Width of the borders between skills' shares, relative to the farthest place that was visited."""
     metric_hidden: Layers = (128, 128)
     """Hidden layers of phi, the space in which a step of the world has length 1."""
@@ -60,6 +60,10 @@ class OffPolicyConfig(SacConfig):
     """Learning rate of phi and the multiplier of its constraint."""
     metric_multiplier: Positive[float] = 30.0
     """Initial value of that multiplier (METRA: 30)."""
+
+    def check(self) -> None:
+        if self.share_weight == 0 and (self.pull == "none" or self.pull_weight == 0):
+            raise UserError("share_weight: 0 is not allowed without a pull; nothing would be rewarded")
 
 
 class OffPolicyState(eqx.Module):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from leads.data.archive import farthest_points
-from leads.methods.targets import fair_division
+from leads.improvement.fair_division import fair_division
 from leads.nn.dual import Dual
 from leads.nn.networks import MLP
 

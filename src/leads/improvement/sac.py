@@ -1,16 +1,19 @@
 """Soft actor-critic: one policy for all skills, taught by any reward (Haarnoja et al. 2018, arXiv:1812.05905)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from leads.config.fields import Config, Fraction, Layers, Positive
+from leads.config.fields import Config, Fraction, Layers, Limit, Positive
 from leads.nn import squashed_gaussian
 from leads.nn.learner import Learner
 from leads.nn.networks import MLP, Actor
+
+BELOW_UNIFORM = Limit("a number up to 0.69, the entropy of uniform actions", lambda value: value <= 0.69)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class SacConfig(Config):
     """Rate at which the target critics follow the critics (published: 5e-3)."""
     temperature: Positive[float] | None = None
     """Weight of the policy's entropy; none: learnt for the entropy below (published: learnt)."""
-    wanted_entropy: float = -0.5
+    wanted_entropy: Annotated[float, BELOW_UNIFORM] = -0.5
     """Entropy per action, in nats, for which the temperature is learnt; uniform actions have .69 (published: -1)."""
     first_temperature: Positive[float] = 0.3
     """Initial value of the learnt temperature (METRA: .01; with less than .3 a policy soon narrows)."""

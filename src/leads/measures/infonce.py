@@ -120,5 +120,11 @@ def row_loss(
     Mass - score is, to second order, the cross-entropy again with half the squared log of the mass. The published
     penalty, the square alone, is least at an f that is too flat: the mass of a batch varies less with it.
     """
-    mass = jnp.exp(logsumexp(logits, axis=1))
+    log_mass = logsumexp(logits, axis=1)
+    bounded = jnp.minimum(log_mass, LARGEST_LOG_MASS)
+    mass = jnp.exp(bounded) * (1 + log_mass - bounded)  # linear from there on, so that no step is infinite
     return jnp.mean(log_partition - score + penalty * (mass - score))
+
+
+LARGEST_LOG_MASS = 5.0
+"""Of exp f, which is 0 where f is exact: networks that know nothing yet can be far above it."""

@@ -54,9 +54,16 @@ def shipped_settings(
     return {name: value for name, value in settings.items() if name in known}
 
 
-def host_settings(method: Any) -> dict[str, Any]:
-    """Those of every task that is stepped on the host."""
-    return shipped_settings(method, "", "cheap")
+def host_settings(method: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of every task that is stepped on the host, with the parts that `options` choose."""
+    return shipped_settings(method, "", "cheap", options)
+
+
+def shipped_parts(method: Any, task: str, step_cost: StepCost, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts among the shipped settings, such as how LEADS improves its policy on this task."""
+    known = fields(METHODS.find(method).Config, options)
+    settings = shipped_settings(method, task, step_cost, options)
+    return {name: value for name, value in settings.items() if name in known and known[name].registry is not None}
 
 
 @cache

@@ -59,6 +59,8 @@ class Leads:
 
     @staticmethod
     def seconds_per_sample(config: LeadsConfig, step_cost: StepCost) -> float:
+        if per_step := getattr(config.improve.config, "samples_per_step", None):
+            return 2e-4 + 1.1e-2 / per_step
         return 4.5e-4 if step_cost == "device" else 3.5e-3
 
     def init(self, key: PRNGKeyArray) -> LeadsState:
@@ -108,7 +110,8 @@ class Leads:
     def _archive(self, state: LeadsState, episodes: Episodes) -> LeadsState:
         """Offers all states of the epoch to the archive."""
         c = self.config
-        visited = episodes.states[:, :, 1:].reshape(-1, len(self.start))
+        begun = episodes.lengths[:, :, None, None] > 0
+        visited = jnp.where(begun, episodes.states[:, :, 1:], self.start).reshape(-1, len(self.start))
         skill = jnp.repeat(jnp.arange(c.n_skill), len(visited) // c.n_skill)
         archive = state.archive.offer(visited, skill, state.scaling.features, c.archive_admit)
         if c.visits == "count":
@@ -134,7 +137,10 @@ class Leads:
         """What `steps` steps on the measure learn from, [step, batch, ...]: one pass of the policy for all of them."""
         c, measure = self.config, self.config.measure.config
         keys, size = jax.random.split(key, 3), steps * self.config.measure_batch_size
-        batch = draw_batch(episodes, size, measure.measure_discount, measure.futures, keys[0], c.from_start)
+        n_start = round(c.from_start * c.measure_batch_size)
+        batch = draw_batch(episodes, size, measure.measure_discount, measure.futures, keys[0], steps * n_start)
+        every = _interleaved(steps, c.measure_batch_size, n_start)
+        batch = jax.tree.map(lambda x: x[every], batch) if n_start else batch
         z, next_s = state.skills[batch.skill], state.scaling(batch.next_s)
         gaussian = self.improvement.policy(state.policy, next_s, z)
         drawn = MeasureBatch(
@@ -249,6 +255,13 @@ class Leads:
         skill = jnp.repeat(jnp.arange(c.n_skill), c.archive_size // c.n_skill)
         episode, time = draw_steps(episodes, skill, key)
         return episodes.states[skill, episode, time + 1], skill == jnp.arange(c.n_skill)[:, None]
+
+
+def _interleaved(steps: int, size: int, n_start: int) -> np.ndarray:
+    """Order in which `steps` batches of `size` rows have `n_start` of the rows that come first of all."""
+    starts = np.arange(steps * n_start).reshape(steps, n_start)
+    others = np.arange(steps * n_start, steps * size).reshape(steps, size - n_start)
+    return np.concatenate([starts, others], axis=1).reshape(-1)
 
 
 DRAWN_TOGETHER = 16

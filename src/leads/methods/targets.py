@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from leads.improvement.fair_division import fair_division
+
 
 def literal(
     from_start: Float[Array, "skill state"],
@@ -51,24 +53,6 @@ def balanced(
     Of its region, a skill is sent where m_t(s0, s, z) is not far below `reachable`: elsewhere f has nothing to say.
     """
     return fair_division(contrast * visits) - jax.nn.softplus(jnp.log(reachable) - from_start)
-
-
-def fair_division(
-    claims: Float[Array, "skill state"], log_mass: Float[Array, " state"] | float = 0.0
-) -> Float[Array, "skill state"]:
-    """log of each skill's share of each state by entropic transport (Sinkhorn), `claims` being the logs of its kernel.
-
-    Every state is given away whole, and every skill gets as much mass as any other.
-    """
-
-    def divide(plan: Float[Array, "skill state"], _):
-        plan = plan - jax.nn.logsumexp(plan + log_mass, axis=1, keepdims=True)
-        return plan - jax.nn.logsumexp(plan, axis=0, keepdims=True), None
-
-    return jax.lax.scan(divide, claims, length=SINKHORN_ITERATIONS)[0]
-
-
-SINKHORN_ITERATIONS = 100
 
 
 def _sum_over_others(f: Float[Array, "skill state"], compare) -> Float[Array, "skill state"]:

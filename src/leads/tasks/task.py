@@ -92,6 +92,13 @@ class Task:
             object.__setattr__(self, name, np.asarray(getattr(self, name)))
         if self.unit is not None:
             object.__setattr__(self, "unit", _lengths(self.unit, self.feature_size))
+        if self.centre is not None and len(self.centre) != self.feature_size:
+            raise UserError(
+                f"centre: {len(self.centre)} numbers are given; give one for each of {self.feature_size} features"
+            )
+        for name in ("periodic", "metres"):
+            if not set(getattr(self, name)) <= set(range(self.feature_size)):
+                raise UserError(f"{name}: {getattr(self, name)} are not indices of {self.feature_size} features")
         cost = self.step_cost or ("device" if self.dynamics else "cheap")
         if cost == "device" and self.dynamics is None:
             raise UserError("step_cost: a task without dynamics is not stepped on the device; give cheap or dear")
