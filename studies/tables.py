@@ -26,7 +26,7 @@ from leads.training.metrics import METRICS, PRODUCT
 ROOT = Path(__file__).parents[1]
 MAZES = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
 ROBOTS = {"fetch-reach": "Fetch-Reach", "fetch-slide": "Fetch-Slide", "finger": "Finger"}
-BODIES = {"half-cheetah": "HalfCheetah"}
+BODIES = ("half-cheetah", "ant")
 TITLES = MAZES | ROBOTS
 PINK = Entry("random", called="control: pink noise")
 WHITE = Entry("random", '{"noise": "white"}', "control: white noise")

@@ -18,7 +18,10 @@ class Method(Protocol):
     """Made from (config, task). Everything that training changes is in the State, which is handed on."""
 
     Config: ClassVar[type]
-    """A frozen `leads.config.fields.Config`; every method's has n_skill and n_episode, episodes per skill and epoch."""
+    """A frozen `leads.config.fields.Config`; every method's has n_skill and n_episode, episodes per skill and epoch.
+
+    If it has `epoch_samples` too, fewer episodes may be begun; the others have no steps.
+    """
     title: ClassVar[str]
     """Its name in tables and figures."""
     learns: ClassVar[bool]
