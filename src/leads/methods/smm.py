@@ -23,7 +23,7 @@ class SmmConfig(IntrinsicConfig):
     density_code: Positive[int] = 128
     """Size of the density's code (published: 128)."""
     density_beta: NonNegative[float] = 0.05
-    """Weight of the code's divergence from a Gaussian (published: .5, too much to code features about as large as 1)."""
+    """Weight of the code's divergence from a Gaussian (published: .5, too much for features of about 1)."""
     density_weight: float = 1.0
     """Weight of -log rho(s|z) in the reward (derived: 1)."""
     posterior_weight: float = 1.0
