@@ -139,8 +139,7 @@ class Leads:
         keys, size = jax.random.split(key, 3), steps * self.config.measure_batch_size
         n_start = round(c.from_start * c.measure_batch_size)
         batch = draw_batch(episodes, size, measure.measure_discount, measure.futures, keys[0], steps * n_start)
-        every = _interleaved(steps, c.measure_batch_size, n_start)
-        batch = jax.tree.map(lambda x: x[every], batch) if n_start else batch
+        batch = jax.tree.map(lambda x: _dealt(x, steps, n_start), batch) if n_start else batch
         z, next_s = state.skills[batch.skill], state.scaling(batch.next_s)
         gaussian = self.improvement.policy(state.policy, next_s, z)
         drawn = MeasureBatch(
@@ -257,11 +256,10 @@ class Leads:
         return episodes.states[skill, episode, time + 1], skill == jnp.arange(c.n_skill)[:, None]
 
 
-def _interleaved(steps: int, size: int, n_start: int) -> np.ndarray:
-    """Order in which `steps` batches of `size` rows have `n_start` of the rows that come first of all."""
-    starts = np.arange(steps * n_start).reshape(steps, n_start)
-    others = np.arange(steps * n_start, steps * size).reshape(steps, size - n_start)
-    return np.concatenate([starts, others], axis=1).reshape(-1)
+def _dealt(rows: Float[Array, "size *entry"], steps: int, n_start: int) -> Float[Array, "size *entry"]:
+    """In an order in which each of `steps` batches has `n_start` of the rows that come first of all."""
+    each = [part.reshape(steps, len(part) // steps, *rows.shape[1:]) for part in jnp.split(rows, [steps * n_start])]
+    return jnp.concatenate(each, axis=1).reshape(rows.shape)
 
 
 DRAWN_TOGETHER = 16
