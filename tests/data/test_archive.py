@@ -59,9 +59,9 @@ def test_draws_are_uniform_over_the_slots():
 
 
 def test_counts_are_of_real_visits_to_the_nearest_slot():
-    """Of four visits by skill 1 near the last slot, one did not happen; a skill that was nowhere has none."""
+    """Skill 1 was near the last slot, and a step that did not happen is near the first; skill 2 was nowhere."""
     archive = Archive(jnp.asarray([[0.0], [1.0], [2.0]]), jnp.zeros((3, 3)))
-    visited = jnp.asarray([[0.1], [0.9], [1.9], [2.4], [1.8], [2.1]])
+    visited = jnp.asarray([[0.1], [0.9], [1.9], [2.4], [1.8], [0.1]])
     skill, real = jnp.asarray([0, 0, 1, 1, 1, 1]), jnp.asarray([True, True, True, True, True, False])
     counts = archive.counts(visited, skill, real, SAME)
     np.testing.assert_allclose(counts, [[1.5, 0, 0], [1.5, 0, 0], [0, 3, 0]])

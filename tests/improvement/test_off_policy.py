@@ -43,13 +43,13 @@ def test_the_reward_is_share_times_novelty_and_progress_towards_the_aim():
     share = jnp.zeros((2, 32)).at[1].set(jnp.where(jnp.arange(32) == 0, 0.25, 0.75))
     novelty = jnp.where(jnp.arange(32) == 0, 4.0, 9.0)
     division = Division(share, novelty, phi, jnp.array([[0.0, 0.0], [10.0, 0.0]]))
-    s, next_s = jnp.array([[0.0, 0.1], [0.3, 0.5]]), jnp.array([[0.1, 0.1], [0.6, 0.5]])
+    s, next_s = jnp.array([[0.0, 0.1], [0.1, 0.2]]), jnp.array([[0.1, 0.1], [0.6, 0.5]])
     drawn = Transitions(s, jnp.zeros((2, 2)), state.skills[jnp.array([1, 1])], next_s, jnp.zeros(2, bool), jnp.zeros(2))
     r, metrics = learner.improvement.reward(state, division, drawn, s, next_s)
     nearer = lambda a, b: np.linalg.norm(np.subtract(a, (10, 0))) - np.linalg.norm(np.subtract(b, (10, 0)))
     expected = [
         2 * 0.25 * 2 + 3 * nearer((0, 0.1), (0.1, 0.1)),
-        2 * 0.75 * 3 + 3 * nearer((0.3, 0.5), (0.6, 0.5)),
+        2 * 0.75 * 3 + 3 * nearer((0.1, 0.2), (0.6, 0.5)),
     ]
     np.testing.assert_allclose(r, expected, rtol=1e-3)
     np.testing.assert_allclose(metrics["reward"], np.mean(expected), rtol=1e-3)
