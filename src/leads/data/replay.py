@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from leads.data.episodes import Episodes
+from leads.errors import UserError
 from leads.tasks.task import Task
 
 
@@ -20,6 +21,12 @@ class Transitions(eqx.Module):
     """Whether s' ends the episode by itself; an episode that the horizon cuts off is not over."""
     time: Int[Array, " n"]
     """Steps of the episode before this one."""
+
+
+def check_replay_size(size: int, samples: int) -> None:
+    """Refuses a ring that an epoch of so many samples could overflow."""
+    if size < samples:
+        raise UserError(f"replay_size: {size} is not allowed; give at least an epoch's samples, {samples}")
 
 
 class Replay(eqx.Module):

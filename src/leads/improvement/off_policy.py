@@ -18,7 +18,7 @@ from jaxtyping import PRNGKeyArray
 
 from leads.config.fields import Layers, NonNegative, Positive, at_least, at_most
 from leads.data.episodes import Episodes
-from leads.data.replay import Replay, Transitions
+from leads.data.replay import Replay, Transitions, check_replay_size
 from leads.errors import UserError
 from leads.improvement.improvement import Gaussian, Improvement
 from leads.improvement.pull import Aim, Division, divide, metric_loss
@@ -100,9 +100,7 @@ class OffPolicy(Improvement):
     def improve(self, leads: "Leads", state: "LeadsState", episodes: Episodes, recent: Episodes, key: PRNGKeyArray):
         """One gradient step on phi and on SAC per `samples_per_step` samples of the epoch."""
         c = self.config
-        if episodes.actions[..., 0].size > c.replay_size:
-            most = episodes.actions[..., 0].size
-            raise UserError(f"replay_size: {c.replay_size} is not allowed; give at least an epoch's samples, {most}")
+        check_replay_size(c.replay_size, episodes.actions[..., 0].size)
         replay = state.policy.replay.add(episodes, state.skills)
         division = self.divide(leads, state)
 

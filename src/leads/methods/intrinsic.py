@@ -14,9 +14,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from leads.config.fields import Layers, Positive
 from leads.data.episodes import Episodes
-from leads.data.replay import Replay, Transitions
+from leads.data.replay import Replay, Transitions, check_replay_size
 from leads.data.scaling import Scaling
-from leads.errors import UserError
 from leads.improvement.sac import Experience, Sac, SacConfig, SacState
 from leads.nn import squashed_gaussian
 from leads.nn.learner import Learner, take_steps
@@ -97,11 +96,7 @@ class Intrinsic:
         self.config, self.task, self.noise = config, task, config.noise
         self.feature_size = task.network_feature_size if config.model_of == "features" else task.state_size
         self.sac = Sac(config, task.state_size, task.action_size, self.skill_size)
-        most = config.n_skill * config.n_episode * task.horizon
-        if config.replay_size < most:
-            raise UserError(
-                f"replay_size: {config.replay_size} is not allowed; give at least an epoch's samples, {most}"
-            )
+        check_replay_size(config.replay_size, config.n_skill * config.n_episode * task.horizon)
 
     @classmethod
     def seconds_per_sample(cls, config: IntrinsicConfig, step_cost: StepCost) -> float:
