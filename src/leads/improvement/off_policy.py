@@ -50,6 +50,8 @@ class OffPolicyConfig(SacConfig):
     """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
     beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
     """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
+    share_contrast: Positive[float] = 1.0
+    """How sharply visits decide whose a place is; above 1, skills that go the same way part."""
     border: Annotated[float, at_least(0.001)] = 0.04
     """Width of the borders between skills' shares, relative to the farthest place that was visited."""
     metric_hidden: Layers = (128, 128)
@@ -125,8 +127,8 @@ class OffPolicy(Improvement):
         """Whose archived states are and where skills are pulled to, by all visits so far."""
         c = self.config
         places, start = state.scaling.features(state.archive.states), state.scaling.features(leads.start)
-        density = leads.density(state).T
-        return divide(density, c.border, c.pull, c.beyond, state.policy.metric.model.phi, places, start)
+        density, phi = leads.density(state).T, state.policy.metric.model.phi
+        return divide(density, c.share_contrast, c.border, c.pull, c.beyond, phi, places, start)
 
     def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
         """r of transitions and the means of its parts; x and next_x are the places of s and s'."""

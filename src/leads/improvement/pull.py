@@ -40,6 +40,7 @@ class Division(eqx.Module):
 
 def divide(
     density: Float[Array, "skill slot"],
+    contrast: float,
     width: float,
     aim: Aim,
     further: float,
@@ -50,7 +51,8 @@ def divide(
     """Divides archived states among the skills by who visits what is near, and aims every skill at its share.
 
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
-    borders that are `width` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
+    borders that are `width` wide, relative to the farthest place. It is raised to the power of `contrast`: skills that
+    go the same way have nearly equal claims, and above 1 the one that is a little ahead gets more, until they part. `density` is 1 on average over the slots for a skill
     that goes everywhere alike. To aim "beyond", places that nobody has visited take part, see `_beyond`.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
@@ -60,7 +62,7 @@ def divide(
 
     def claims(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
         closeness = -_squared_distances(where, at) / (2 * (width * reach) ** 2)
-        return jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
+        return contrast * jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
 
     where, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
     if aim == "beyond":
