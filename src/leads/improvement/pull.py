@@ -51,9 +51,9 @@ def divide(
     """Divides archived states among the skills by who visits what is near, and aims every skill at its share.
 
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
-    borders that are `width` wide, relative to the farthest place. It is raised to the power of `contrast`: skills that
-    go the same way have nearly equal claims, and above 1 the one that is a little ahead gets more, until they part. `density` is 1 on average over the slots for a skill
-    that goes everywhere alike. To aim "beyond", places that nobody has visited take part, see `_beyond`.
+    borders that are `width` wide, relative to the farthest place. Claims are raised to the power of `contrast`: above
+    1, of skills that go nearly the same way the one ahead gets more. `density` is 1 on average over the slots for a
+    skill that goes everywhere alike. To aim "beyond", places that nobody has visited take part, see `_beyond`.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
     at, origin = phi(places), phi(start)
