@@ -74,8 +74,11 @@ def test_methods_are_compared_under_the_same_noise(made):
 
 
 def test_no_row_is_of_what_was_not_run(made):
+    """Beside the paper, a method that was run on some tasks is shown as missing on the others."""
     for name, table in made.items():
-        assert len(table) > 1 and not any("missing" in cell for row in table for cell in row), name
+        ours = [[cell for title, cell in zip(table[0], row, strict=True) if "paper" not in title] for row in table[1:]]
+        assert ours and all(any("missing" not in cell for cell in row[1:]) for row in ours), name
+        assert name.endswith("paper") or not any("missing" in cell for row in ours for cell in row), name
 
 
 def test_pages_are_filled_between_their_marks(tables):
