@@ -78,19 +78,6 @@ def test_an_epoch_is_the_same_twice_and_finite(visits):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(once))
 
 
-def test_skills_may_go_one_way_until_rounds_begin():
-    """Before `share_rounds_after` samples the division is the one without rounds, then the one with them."""
-    aims = lambda samples, **options: method(**options).improvement.divide(learner, state, jnp.int32(samples)).aims
-    learner = method()
-    state = learner.init(jax.random.key(0))
-    state, _ = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
-    together, spaced = aims(0), aims(1, share_rounds=5)
-    assert np.abs(together - spaced).max() > 1e-3
-    later = {"share_rounds": 5, "share_rounds_after": 100}
-    np.testing.assert_allclose(aims(100, **later), together, rtol=1e-4)
-    np.testing.assert_allclose(aims(101, **later), spaced, rtol=1e-4)
-
-
 def test_counted_visits_are_one_on_average_over_the_archive():
     """In the first epoch there is no history; only steps that really happened count."""
     learner = method(visits="count")

@@ -5,15 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from leads.improvement.pull import ENDLESS, SMALLEST_DENSITY, PullConfig, divide, metric_loss
+from leads.improvement.pull import ENDLESS, SMALLEST_DENSITY, divide, metric_loss
 from leads.nn.dual import Dual
 from leads.nn.learner import Learner, take_steps
 from leads.nn.networks import MLP
 
 LINE = jnp.linspace(-1, 1, 40)[:, None]
 START = jnp.zeros(1)
-MIDDLE = PullConfig(pull="middle", border=0.05)
-BEYOND = PullConfig(pull="beyond", border=0.1)
 
 
 def identity(scale: float = 10.0) -> MLP:
@@ -60,55 +58,33 @@ def test_distances_are_numbers_of_steps(learnt):
 def test_each_place_is_given_away_whole_and_fairly():
     """Even if one skill has visited everything more than the other."""
     density = lefts_and_rights() * np.array([[5.0], [1.0]])
-    share = divide(MIDDLE, jnp.asarray(density), identity(), LINE, START).share
+    share = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(), LINE, START).share
     np.testing.assert_allclose(share.sum(0), 1, rtol=1e-5)
     np.testing.assert_allclose(share.sum(1), 20, rtol=2e-2)
 
 
-def three_together() -> np.ndarray:
-    """Three skills that go the same way, from 0 to 10, and differ in a hundredth of their visits."""
-    ahead = np.linspace(-0.01, 0.01, 40)
-    return np.stack([1 - ahead, np.ones(40), 1 + ahead])
-
-
-@pytest.mark.parametrize(("rounds", "expected"), [(0, [5.0, 5.0, 5.0]), (10, [1.7, 5.0, 8.3])])
-def test_rounds_space_skills_that_go_the_same_way(rounds, expected):
-    """Without them all have the same share; with them thirds of the way, in the order in which they go."""
-    config = PullConfig(pull="middle", share_rounds=rounds)
-    aims = divide(config, jnp.asarray(three_together()), identity(10.0), (LINE + 1) / 2, START).aims
-    np.testing.assert_allclose(aims[:, 0], expected, atol=0.2)
-
-
-def test_rounds_divide_fairly():
-    config = PullConfig(pull="middle", share_rounds=10)
-    share = divide(config, jnp.asarray(three_together()), identity(10.0), (LINE + 1) / 2, START).share
-    np.testing.assert_allclose(share.sum(0), 1, rtol=1e-5)
-    np.testing.assert_allclose(share.sum(1), 40 / 3, rtol=2e-2)
-    assert np.all(np.diff(np.argmax(share, axis=0)) >= 0), "shares are intervals, one behind the other"
-
-
 def test_novelty_is_one_over_the_density_of_all():
     density = lefts_and_rights() * 3
-    novelty = divide(MIDDLE, jnp.asarray(density), identity(), LINE, START).novelty
+    novelty = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(), LINE, START).novelty
     np.testing.assert_allclose(novelty, 1 / (density.mean(0) + SMALLEST_DENSITY), rtol=1e-5)
 
 
 def test_the_aim_is_the_middle_of_the_share():
     """Evenly visited halves: their middles, in phi."""
-    aims = divide(MIDDLE, jnp.asarray(lefts_and_rights()), identity(10.0), LINE, START).aims
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START).aims
     np.testing.assert_allclose(aims, [[-5.0], [5.0]], atol=0.3)
 
 
 def test_new_places_weigh_more():
     density = lefts_and_rights()
     density[0, 0] = 0.02
-    aims = divide(MIDDLE, jnp.asarray(density), identity(10.0), LINE, START).aims
+    aims = divide(jnp.asarray(density), 0.05, "middle", 1.5, identity(10.0), LINE, START).aims
     assert aims[0, 0] < -5.8 and abs(aims[1, 0] - 5) < 0.3
 
 
 def test_places_beyond_all_that_was_visited_draw_the_skills_outwards():
     """Half as far again, so up to 15: halves of that line have their middles at 7.5, and new places weigh more."""
-    aims = divide(BEYOND, jnp.asarray(lefts_and_rights()), identity(10.0), LINE, START).aims
+    aims = divide(jnp.asarray(lefts_and_rights()), 0.1, "beyond", 1.5, identity(10.0), LINE, START).aims
     assert -13 < aims[0, 0] < -7.5 and 7.5 < aims[1, 0] < 13
 
 
@@ -117,7 +93,7 @@ def test_who_comes_last_on_one_side_is_sent_to_the_other():
     at = np.asarray(LINE)[:, 0]
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     places = (LINE + 1) / 2
-    aims = np.asarray(divide(BEYOND, jnp.asarray(density), identity(10.0), places, START).aims)[:, 0]
+    aims = np.asarray(divide(jnp.asarray(density), 0.1, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
     np.testing.assert_allclose(aims, [-10, 0, 12], atol=3)
 
 
@@ -127,15 +103,13 @@ def test_where_there_is_no_way_on_little_is_left_to_divide():
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     density[2] = np.where(at > 0.95, 100.0, 0.0)
     places = (LINE + 1) / 2
-    aims = np.asarray(divide(BEYOND, jnp.asarray(density), identity(10.0), places, START).aims)[:, 0]
+    aims = np.asarray(divide(jnp.asarray(density), 0.1, "beyond", 1.5, identity(10.0), places, START).aims)[:, 0]
     assert aims[2] < 8, aims
 
 
 def test_an_aim_without_end_is_a_direction():
-    way = divide(MIDDLE, jnp.asarray(lefts_and_rights()), identity(), LINE, START).aims
-    endless = divide(
-        PullConfig(pull="endless", border=0.05), jnp.asarray(lefts_and_rights()), identity(), LINE, START
-    ).aims
+    way = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(), LINE, START).aims
+    endless = divide(jnp.asarray(lefts_and_rights()), 0.05, "endless", 1.5, identity(), LINE, START).aims
     np.testing.assert_allclose(endless, ENDLESS * way, rtol=1e-4)
 
 
@@ -143,15 +117,16 @@ def test_only_who_is_ahead_is_pulled_without_end():
     at = np.asarray(LINE)[:, 0]
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     places = (LINE + 1) / 2
-    aims = lambda aim: divide(PullConfig(pull=aim, border=0.05), jnp.asarray(density), identity(), places, START).aims
-    middle, front = aims("middle"), aims("frontmost")
+    middle, front = (
+        divide(jnp.asarray(density), 0.05, aim, 1.5, identity(), places, START).aims for aim in ("middle", "frontmost")
+    )
     np.testing.assert_allclose(front[:2], middle[:2], rtol=1e-4)
     np.testing.assert_allclose(front[2], ENDLESS * middle[2], rtol=1e-4)
 
 
 def test_progress_is_the_way_towards_ones_own_aim():
     """It adds up over a path to how much nearer its end is, and is a loss for the other skill."""
-    division = divide(MIDDLE, jnp.asarray(lefts_and_rights()), identity(10.0), LINE, START)
+    division = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START)
     path = jnp.linspace(0, -0.4, 9)[:, None]
     own, other = (division.progress(path[:-1], path[1:], jnp.full(8, z)) for z in (0, 1))
     np.testing.assert_allclose(own.sum(), 4, atol=1e-2)

@@ -8,21 +8,20 @@ the normalised Q of the reward delta(s|z) / p(s). The gradient of m through one 
 decide together; replay and critics find a way all the same.
 """
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from leads.config.fields import NonNegative, Positive
+from leads.config.fields import Layers, NonNegative, Positive, at_least, at_most
 from leads.data.episodes import Episodes
 from leads.data.replay import Replay, Transitions, check_replay_size
 from leads.errors import UserError
 from leads.improvement.improvement import Gaussian, Improvement
-from leads.improvement.pull import Division, PullConfig, divide, metric_loss
+from leads.improvement.pull import Aim, Division, divide, metric_loss
 from leads.improvement.sac import Experience, Sac, SacConfig, SacState
 from leads.nn.dual import Dual
 from leads.nn.learner import Learner, take_steps
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OffPolicyConfig(SacConfig, PullConfig):
+class OffPolicyConfig(SacConfig):
     """The numbers of SAC and of its reward."""
 
     samples_per_step: Positive[int] = 64
@@ -47,6 +46,20 @@ class OffPolicyConfig(SacConfig, PullConfig):
     """Exponent of novelty in share x novelty; 0: only whose a place is."""
     pull_weight: NonNegative[float] = 1.0
     """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
+    pull: Aim = "beyond"
+    """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
+    beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
+    """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
+    border: Annotated[float, at_least(0.001)] = 0.04
+    """Width of the borders between skills' shares, relative to the farthest place that was visited."""
+    metric_hidden: Layers = (128, 128)
+    """Hidden layers of phi, the space in which a step of the world has length 1."""
+    metric_size: Positive[int] = 6
+    """Dimension of phi."""
+    metric_learning_rate: Positive[float] = 1e-3
+    """Learning rate of phi and the multiplier of its constraint."""
+    metric_multiplier: Positive[float] = 30.0
+    """Initial value of that multiplier (METRA: 30)."""
 
     def check(self) -> None:
         if self.share_weight == 0 and (self.pull == "none" or self.pull_weight == 0):
@@ -89,7 +102,7 @@ class OffPolicy(Improvement):
         c = self.config
         check_replay_size(c.replay_size, episodes.actions[..., 0].size)
         replay = state.policy.replay.add(episodes, state.skills)
-        division = self.divide(leads, state, replay.written)
+        division = self.divide(leads, state)
 
         def step(learnt: tuple[SacState, Learner[Dual]], key: PRNGKeyArray):
             sac, metric = learnt
@@ -108,15 +121,12 @@ class OffPolicy(Improvement):
         (sac, metric), metrics = take_steps(step, (state.policy.sac, state.policy.metric), steps, key)
         return eqx.tree_at(lambda s: s.policy, state, OffPolicyState(sac, metric, replay)), metrics
 
-    def divide(self, leads: "Leads", state: "LeadsState", samples: Int[Array, ""]) -> Division:
-        """Whose archived states are and where skills are pulled to, by all visits of `samples` so far."""
+    def divide(self, leads: "Leads", state: "LeadsState") -> Division:
+        """Whose archived states are and where skills are pulled to, by all visits so far."""
         c = self.config
         places, start = state.scaling.features(state.archive.states), state.scaling.features(leads.start)
-        density, phi = leads.density(state).T, state.policy.metric.model.phi
-        if not c.share_rounds:
-            return divide(c, density, phi, places, start)
-        spaced, together = partial(divide, c), partial(divide, replace(c, share_rounds=0))
-        return jax.lax.cond(samples > c.share_rounds_after, spaced, together, density, phi, places, start)
+        density = leads.density(state).T
+        return divide(density, c.border, c.pull, c.beyond, state.policy.metric.model.phi, places, start)
 
     def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
         """r of transitions and the means of its parts; x and next_x are the places of s and s'."""

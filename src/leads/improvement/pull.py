@@ -3,47 +3,20 @@
 A distance in phi is a number of steps, so progress towards a place is a reward at every step, near or far.
 """
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from leads.config.fields import Layers, NonNegative, Positive, at_least, at_most
 from leads.data.archive import farthest_points
 from leads.improvement.fair_division import fair_division
 from leads.nn.dual import Dual
 from leads.nn.networks import MLP
 
 Aim = Literal["none", "middle", "beyond", "frontmost", "endless"]
-"""What a skill is pulled to; see `PullConfig.pull`."""
-
-
-@dataclass(frozen=True)
-class PullConfig:
-    """The numbers of the division and of the aims."""
-
-    pull: Aim = "beyond"
-    """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
-    beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
-    """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
-    share_rounds: NonNegative[int] = 0
-    """Rounds of dividing anew by distance from the middles of the shares; above 0, skills that go one way part."""
-    share_rounds_after: NonNegative[int] = 0
-    """Samples before the first such rounds; until then skills may go one way, and learn it sooner together."""
-    border: Annotated[float, at_least(0.001)] = 0.04
-    """Width of the borders between skills' shares, relative to the farthest place."""
-    metric_hidden: Layers = (128, 128)
-    """Hidden layers of phi, the space in which a step of the world has length 1."""
-    metric_size: Positive[int] = 6
-    """Dimension of phi."""
-    metric_learning_rate: Positive[float] = 1e-3
-    """Learning rate of phi and the multiplier of its constraint."""
-    metric_multiplier: Positive[float] = 30.0
-    """Initial value of that multiplier (METRA: 30)."""
+"""What a skill is pulled to; see `OffPolicyConfig.pull`."""
 
 
 class Division(eqx.Module):
@@ -66,8 +39,10 @@ class Division(eqx.Module):
 
 
 def divide(
-    config: PullConfig,
     density: Float[Array, "skill slot"],
+    width: float,
+    aim: Aim,
+    further: float,
     phi: MLP,
     places: Float[Array, "slot feature"],
     start: Float[Array, " feature"],
@@ -75,37 +50,28 @@ def divide(
     """Divides archived states among the skills by who visits what is near, and aims every skill at its share.
 
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
-    borders that are `border` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
+    borders that are `width` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
     that goes everywhere alike. To aim "beyond", places that nobody has visited take part, see `_beyond`.
-
-    In each of `share_rounds`, places are divided anew by their distance from the middles of the shares, as k-means does
-    with clusters of one size: skills that go the same way are spaced along it, in the order in which they go.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
     at, origin = phi(places), phi(start)
     reach = jnp.max(_length(at - origin))
     visits = jnp.log(jnp.maximum(density - SMALLEST_DENSITY, 0.0) + 1e-9)
 
-    def closeness(x: Float[Array, "n latent"], y: Float[Array, "m latent"]) -> Float[Array, "n m"]:
-        return -_squared_distances(x, y) / (2 * (config.border * reach) ** 2)
-
-    def claims_by_visits(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
-        near = closeness(where, at)
-        return jax.lax.map(lambda visits: jax.nn.logsumexp(visits + near, axis=1), visits)
+    def claims(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
+        closeness = -_squared_distances(where, at) / (2 * (width * reach) ** 2)
+        return jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
 
     where, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
-    if config.pull == "beyond":
-        where, log_mass, log_novelty = _beyond(at, origin, log_novelty, config.beyond, reach)
-    claims = claims_by_visits
-    log_share = fair_division(claims(where), log_mass)
-    for _ in range(config.share_rounds):
-        claims = partial(closeness, jax.nn.softmax(log_share + log_mass, axis=1) @ where)
-        log_share = fair_division(claims(where), log_mass)
+    if aim == "beyond":
+        where, log_mass, log_novelty = _beyond(at, origin, log_novelty, further, reach)
+    claimed = claims(where)
+    log_share = fair_division(claimed, log_mass)
     middle = jax.nn.softmax(log_share + log_mass + AIM_AT_NEW * log_novelty, axis=1) @ where
-    if config.pull == "beyond":  # what the division asks of each skill holds for archived states as well
-        asked = log_share - claims(where)
-        log_share = jax.nn.log_softmax(claims(at) + jnp.mean(asked - asked[:1], axis=1, keepdims=True), axis=0)
-    return Division(jnp.exp(log_share), novelty, phi, _extended(middle, origin, config.pull))
+    if aim == "beyond":  # what the division asks of each skill holds for archived states as well
+        handicap = jnp.mean(log_share - claimed - (log_share - claimed)[:1], axis=1, keepdims=True)
+        log_share = jax.nn.log_softmax(claims(at) + handicap, axis=0)
+    return Division(jnp.exp(log_share), novelty, phi, _extended(middle, origin, aim))
 
 
 def _beyond(

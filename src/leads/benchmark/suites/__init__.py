@@ -15,7 +15,7 @@ from leads.config.fields import Config, build
 from leads.errors import UserError
 from leads.training.run_config import run_config
 
-SUITES = ("quick", "paper", "noises", "below", "ablation", "slide", "bodies")
+SUITES = ("quick", "paper", "noises", "below", "ablation", "slide", "bodies", "parts")
 """Those that are shipped, as NAME.toml beside this file."""
 
 
