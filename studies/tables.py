@@ -32,7 +32,8 @@ PINK = Entry("random", called="control: pink noise")
 WHITE = Entry("random", '{"noise": "white"}', "control: white noise")
 LOUD = Entry("random", '{"scale": 1.0}', "control: loud pink noise")
 BY_SAC = Entry(SHIPPED.method, '{"improve": "sac"}', "LEADS by SAC")
-ENTRIES = [*filter(lambda entry: entry.learns, map(Entry, METHODS)), PINK, WHITE, LOUD]
+BY_MEASURE = Entry(SHIPPED.method, '{"improve": "measure"}', "LEADS through the measure")
+ENTRIES = [*filter(lambda entry: entry.learns, map(Entry, METHODS)), BY_MEASURE, PINK, WHITE, LOUD]
 SAME_NOISE, ABLATION, SLIDE = 300_000, 150_000, 48_000
 """Samples at which methods are compared under the same noise, and variants of LEADS in the maze and on the robot."""
 TABLED = [metric for metric in METRICS.values() if metric.tabled and metric.everywhere]

@@ -16,7 +16,8 @@ from leads.training import checkpoint
 from leads.training.run import Run
 from leads.training.train import evaluations
 
-TINY = {"n_skill": 3, "n_episode": 2, "measure_steps": 4, "policy_steps": 2, "archive_size": 64, "archive_admit": 32}
+TINY = {"n_skill": 3, "n_episode": 2, "measure_steps": 4, "archive_size": 64, "archive_admit": 32}
+TINY |= {"improve": "measure", "policy_steps": 2}
 """With which an epoch takes no time; what it learns is worth nothing."""
 
 
