@@ -31,7 +31,7 @@ def study() -> Study:
 def test_every_run_of_a_whole_budget_is_there_with_its_numbers(study):
     assert not study.unfinished and not study.left_out and len(study.results) == len(WHOLE)
     assert [setting.title for setting in study.settings] == list(PAPER["budgets_samples"])
-    variants = {"": "{}", "white": '{"noise": "white"}', "loud": '{"scale": 1.0}'}
+    variants = {"": "{}", "white": '{"noise": "white"}', "loud": '{"scale": 1.0}', "measure": '{"improve": "measure"}'}
     for row in WHOLE:
         setting = next(setting for setting in study.settings if setting.task == row["task"])
         of = study.of(setting, Entry(row["method"], variants[row["variant"]]))
