@@ -123,11 +123,15 @@ def variants(study: Study, first: Column, task: str, samples: int, entries: Iter
     return listed([first, Column("what is changed", _changed), *map(means, MEASURED), SEEDS], found).uncounted()
 
 
-def of_ours(study: Study, task: str, samples: int) -> Table:
-    """All variants of LEADS."""
+def of_ours(study: Study, task: str, samples: int, which: Callable[[Entry], bool] = lambda entry: True) -> Table:
+    """Variants of LEADS."""
     first = Column("variant", lambda *place: word(_variant(*place) or "default"))
-    ours = [entry for entry in study.entries if entry.method == SHIPPED.method]
+    ours = [entry for entry in study.entries if entry.method == SHIPPED.method and which(entry)]
     return variants(study, first, task, samples, ours)
+
+
+def by_sac(entry: Entry) -> bool:
+    return entry.options.get("improve") == "sac"
 
 
 def below(study: Study) -> Table:
@@ -198,7 +202,8 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "tests-by-sac": tests_by_sac,
     "bodies": in_metres,
     "tests-of-bodies": tests_in_metres,
-    "ablation": lambda study: of_ours(study, "maze-hard", ABLATION),
+    "ablation": lambda study: of_ours(study, "maze-hard", ABLATION, lambda of: not by_sac(of) or of == BY_SAC),
+    "parts": lambda study: of_ours(study, "maze-hard", ABLATION, by_sac),
     "slide": lambda study: of_ours(study, "fetch-slide", SLIDE),
     "cost": lambda study: listed([TASK, METHOD, CPU, MEMORY], places(whole(study))).uncounted(),
     "runs": every_run,

@@ -78,6 +78,19 @@ def test_an_epoch_is_the_same_twice_and_finite(visits):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(once))
 
 
+def test_skills_are_together_for_the_first_samples():
+    """Up to `together_samples` every skill is pulled ahead, then as `pull` says."""
+    aims = lambda samples, **options: method(**options).improvement.divide(learner, state, jnp.int32(samples)).aims
+    learner = method()
+    state = learner.init(jax.random.key(0))
+    state, _ = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
+    ahead, middle = aims(1, pull="ahead"), aims(1, pull="middle")
+    assert np.abs(ahead - middle).max() > 1e-3
+    later = {"pull": "middle", "together_samples": 100}
+    np.testing.assert_allclose(aims(100, **later), ahead, rtol=1e-4)
+    np.testing.assert_allclose(aims(101, **later), middle, rtol=1e-4)
+
+
 def test_counted_visits_are_one_on_average_over_the_archive():
     """In the first epoch there is no history; only steps that really happened count."""
     learner = method(visits="count")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from leads.config.fields import Layers, NonNegative, Positive, at_least, at_most
 from leads.data.episodes import Episodes
@@ -48,6 +48,8 @@ class OffPolicyConfig(SacConfig):
     """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
     pull: Aim = "beyond"
     """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
+    together_samples: NonNegative[int] = 0
+    """Samples with the pull `ahead`, before `pull` decides: skills that go one way learn sooner how to go at all."""
     beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
     """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
     border: Annotated[float, at_least(0.001)] = 0.04
@@ -102,7 +104,7 @@ class OffPolicy(Improvement):
         c = self.config
         check_replay_size(c.replay_size, episodes.actions[..., 0].size)
         replay = state.policy.replay.add(episodes, state.skills)
-        division = self.divide(leads, state)
+        division = self.divide(leads, state, replay.written)
 
         def step(learnt: tuple[SacState, Learner[Dual]], key: PRNGKeyArray):
             sac, metric = learnt
@@ -121,12 +123,16 @@ class OffPolicy(Improvement):
         (sac, metric), metrics = take_steps(step, (state.policy.sac, state.policy.metric), steps, key)
         return eqx.tree_at(lambda s: s.policy, state, OffPolicyState(sac, metric, replay)), metrics
 
-    def divide(self, leads: "Leads", state: "LeadsState") -> Division:
-        """Whose archived states are and where skills are pulled to, by all visits so far."""
+    def divide(self, leads: "Leads", state: "LeadsState", samples: Int[Array, ""]) -> Division:
+        """Whose archived states are and where skills are pulled to, by all visits of `samples` so far."""
         c = self.config
         places, start = state.scaling.features(state.archive.states), state.scaling.features(leads.start)
-        density = leads.density(state).T
-        return divide(density, c.border, c.pull, c.beyond, state.policy.metric.model.phi, places, start)
+        density, phi = leads.density(state).T, state.policy.metric.model.phi
+        by_aim = lambda aim: divide(density, c.border, aim, c.beyond, phi, places, start)
+        if not c.together_samples:
+            return by_aim(c.pull)
+        together = samples <= c.together_samples
+        return jax.lax.cond(together, lambda: by_aim("ahead"), lambda: by_aim(c.pull))
 
     def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
         """r of transitions and the means of its parts; x and next_x are the places of s and s'."""

@@ -15,7 +15,7 @@ from leads.improvement.fair_division import fair_division
 from leads.nn.dual import Dual
 from leads.nn.networks import MLP
 
-Aim = Literal["none", "middle", "beyond", "frontmost", "endless"]
+Aim = Literal["none", "middle", "beyond", "ahead", "frontmost", "endless"]
 """What a skill is pulled to; see `OffPolicyConfig.pull`."""
 
 
@@ -63,12 +63,13 @@ def divide(
         return jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
 
     where, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
-    if aim == "beyond":
+    looks_beyond = aim in ("beyond", "ahead")
+    if looks_beyond:
         where, log_mass, log_novelty = _beyond(at, origin, log_novelty, further, reach)
     claimed = claims(where)
     log_share = fair_division(claimed, log_mass)
     middle = jax.nn.softmax(log_share + log_mass + AIM_AT_NEW * log_novelty, axis=1) @ where
-    if aim == "beyond":  # what the division asks of each skill holds for archived states as well
+    if looks_beyond:  # what the division asks of each skill holds for archived states as well
         handicap = jnp.mean(log_share - claimed - (log_share - claimed)[:1], axis=1, keepdims=True)
         log_share = jax.nn.log_softmax(claims(at) + handicap, axis=0)
     return Division(jnp.exp(log_share), novelty, phi, _extended(middle, origin, aim))
@@ -106,7 +107,7 @@ def _extended(
     length = _length(way)
     if aim == "endless":
         endless = jnp.ones(len(way), bool)
-    elif aim == "frontmost":
+    elif aim in ("ahead", "frontmost"):
         along = way @ (way / length[:, None]).T  # [other, mine]: how far others are along my way
         endless = jnp.max(jnp.where(jnp.eye(len(way), dtype=bool), -jnp.inf, along), axis=0) <= length
     else:
