@@ -21,7 +21,7 @@ from leads.report.study.result import PAPER, SHIPPED, Entry, Setting, spelt_out
 from leads.report.study.study import Study
 from leads.report.study.study_tables import CPU, MEMORY, RATE, SEEDS, deviations, in_short, means, places, tested
 from leads.report.study.tables import AGAINST, METHOD, TASK, Cell, Column, Table, compared, listed, mean_std, word
-from leads.training.metrics import METRICS, PRODUCT
+from leads.training.metrics import METRICS, PRODUCT, Metric
 
 ROOT = Path(__file__).parents[1]
 MAZES = {"maze-easy": "Easy", "maze-u": "U", "maze-hard": "Hard"}
@@ -38,6 +38,8 @@ SAME_NOISE, ABLATION, SLIDE = 300_000, 150_000, 48_000
 """Samples at which methods are compared under the same noise, and variants of LEADS in the maze and on the robot."""
 TABLED = [metric for metric in METRICS.values() if metric.tabled and metric.everywhere]
 MEASURED = [metric for metric in TABLED if metric.compute]
+WITH_PRODUCT = [*MEASURED, METRICS[PRODUCT]]
+IN_METRES = [metric for metric in METRICS.values() if metric.tabled and not metric.everywhere]
 OF_SKILLS = [metric for metric in MEASURED if metric.of_skills]
 
 
@@ -72,20 +74,12 @@ def numbers(study: Study, *more: Column) -> Table:
     return listed([TASK, METHOD, *map(means, TABLED), *more, SEEDS], places(study)).uncounted()
 
 
-def tests(study: Study) -> Table:
-    """Welch's tests of LEADS against each baseline and control."""
-    whom = replace(AGAINST, title=f"{SHIPPED.title} against")
-    pairs = [(study, setting, SHIPPED, entry) for _, setting, entry in places(study) if entry != SHIPPED]
-    return listed([TASK, whom, *map(tested, MEASURED)], pairs).uncounted()
-
-
-def tests_by_sac(study: Study) -> Table:
-    """Welch's tests of LEADS by SAC against all others with white noise, where it has runs."""
-    white = same_noise(study, "white")
-    whom = replace(AGAINST, title=f"{BY_SAC.title} against")
-    pairs = [(white, setting, BY_SAC, entry) for _, setting, entry in places(white) if white.of(setting, BY_SAC)]
-    others = [pair for pair in pairs if pair[-1] != BY_SAC]
-    return listed([TASK, whom, *map(tested, [*MEASURED, METRICS[PRODUCT]])], others).uncounted()
+def tests(study: Study, shown: Iterable[Metric] = tuple(MEASURED), ours: Entry = SHIPPED) -> Table:
+    """Welch's tests of LEADS against each baseline and control, where it has runs."""
+    whom = replace(AGAINST, title=f"{ours.title} against")
+    beside = [place[1:] for place in places(study) if study.of(place[1], ours)]
+    pairs = [(study, setting, ours, entry) for setting, entry in beside if entry != ours]
+    return listed([TASK, whom, *map(tested, shown)], pairs).uncounted()
 
 
 def bodies(study: Study) -> Study:
@@ -98,14 +92,6 @@ def in_metres(study: Study) -> Table:
     of = bodies(study)
     shown = [metric for metric in METRICS.values() if metric.tabled]
     return listed([TASK, METHOD, *map(means, shown), CPU, SEEDS], places(of)).uncounted()
-
-
-def tests_in_metres(study: Study) -> Table:
-    of = bodies(study)
-    whom = replace(AGAINST, title=f"{SHIPPED.title} against")
-    pairs = [(of, setting, SHIPPED, entry) for _, setting, entry in places(of) if entry != SHIPPED]
-    shown = [metric for metric in METRICS.values() if metric.tabled and not metric.everywhere]
-    return listed([TASK, whom, *map(tested, shown)], pairs).uncounted()
 
 
 def best(study: Study) -> Table:
@@ -197,11 +183,13 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "best": best,
     "best-as-shipped": lambda study: against_the_best(as_shipped(whole(study))),
     "tests": lambda study: tests(whole(study)),
+    "slide-tests": lambda study: tests(whole(study, ["fetch-slide"]), WITH_PRODUCT),
+    "finger-tests": lambda study: tests(whole(study, ["finger"]), WITH_PRODUCT),
     "noisy": lambda study: noisy(whole(study, ROBOTS)),
     "below": below,
-    "tests-by-sac": tests_by_sac,
+    "tests-by-sac": lambda study: tests(same_noise(study, "white"), WITH_PRODUCT, BY_SAC),
     "bodies": in_metres,
-    "tests-of-bodies": tests_in_metres,
+    "tests-of-bodies": lambda study: tests(bodies(study), IN_METRES),
     "ablation": lambda study: of_ours(study, "maze-hard", ABLATION, lambda of: not by_sac(of) or of == BY_SAC),
     "parts": lambda study: of_ours(study, "maze-hard", ABLATION, by_sac),
     "slide": lambda study: of_ours(study, "fetch-slide", SLIDE),
