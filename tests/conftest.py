@@ -111,7 +111,9 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finger_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of LEADS on a robot, of a few epochs; copy it before changing it."""
     out = tmp_path_factory.mktemp("runs") / "finger"
-    return leads.train(task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "noise_scale": 1.0, "improve": "measure"})
+    return leads.train(
+        task="finger", samples=600, out=out, **TINY | {"n_skill": 3, "noise_scale": 1.0, "improve": "measure"}
+    )
 
 
 @pytest.fixture(scope="session")
