@@ -245,8 +245,10 @@ def test_settings_of_a_part_hold_where_it_is_chosen():
     """By the task's settings or by the user, who may also choose another."""
     on = lambda task, **options: shipped_settings("leads", task, step_cost(task) or "cheap", options)
     assert on("half-cheetah")["improve"] == "sac" and on("half-cheetah")["share_weight"] == 0
-    assert "samples_per_step" not in on("half-cheetah", improve="measure") and "samples_per_step" not in on("finger")
-    assert on("finger", improve="sac")["samples_per_step"] == 4 and on("finger", improve="sac")["noise_scale"] == 1
+    assert "samples_per_step" not in on("half-cheetah", improve="measure") | on("fetch-reach")
+    by_sac = on("fetch-reach", improve="sac")
+    assert (by_sac["samples_per_step"], by_sac["noise_scale"], on("fetch-reach")["noise_scale"]) == (8, 1, 2)
+    assert on("finger")["wanted_entropy"] == 0.2 and on("finger", improve="measure")["entropy"] == 0.02
     assert on("maze-hard", improve="sac")["epoch_samples"] == 1500 and on("maze-hard") == {}
 
 
@@ -254,9 +256,9 @@ def test_settings_of_tasks_on_the_host_hold_for_all_of_them_and_a_tasks_own_are_
     on = lambda method, task: shipped_settings(method, task, step_cost(task) or "cheap")
     assert on("random", "maze-u") == on("leads", "maze-u") == {}
     host = _all_settings()["leads"]["host"]
-    assert on("leads", PENDULUM) == on("leads", "fetch-slide") == host
+    assert on("leads", PENDULUM) == on("leads", "half-cheetah-paper") == host
     assert on("leads", "hand") == host | {"n_skill": 12}
-    assert on("leads", "finger") == host | _all_settings()["leads"]["finger"]
+    assert on("leads", "fetch-reach") == host | _all_settings()["leads"]["fetch-reach"]
     for method in ON_SAC:
         assert on(method, "maze-u") == {}
         assert on(method, "finger") == _all_settings()["sac"]["host"]

@@ -84,7 +84,7 @@ class Intrinsic:
     title: str
     family = "sac"
     """Whose settings it shares (settings.toml)."""
-    seconds_per_step = 1.1e-2
+    seconds_per_step = 7e-3
     """CPU seconds of a gradient step, roughly."""
     learns = True
     evaluation_noise: Colour = "white"

@@ -60,7 +60,7 @@ class Leads:
     @staticmethod
     def seconds_per_sample(config: LeadsConfig, step_cost: StepCost) -> float:
         if per_step := getattr(config.improve.config, "samples_per_step", None):
-            return 2e-4 + 1.1e-2 / per_step
+            return 2e-4 + 7e-3 / per_step
         return 4.5e-4 if step_cost == "device" else 3.5e-3
 
     def init(self, key: PRNGKeyArray) -> LeadsState:

@@ -74,7 +74,7 @@ def test_runs_behind_links_count_once(write_run, tmp_path):
 
 
 def test_a_run_on_a_task_of_ones_own_with_shipped_settings_is_no_variant(write_run, tmp_path):
-    config = write_run(tmp_path, "fetch-slide", samples=1000) / "config.json"
+    config = write_run(tmp_path, "half-cheetah-paper", samples=1000) / "config.json"
     change(config, task="mine", own_task=True)
     assert Run.open(config.parent).config.method_config.memory == 8, "as on every task that is stepped on the host"
     (result,) = read_study(tmp_path).results
