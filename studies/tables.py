@@ -85,13 +85,13 @@ def tests(study: Study, shown: Iterable[Metric] = tuple(MEASURED), ours: Entry =
 def bodies(study: Study) -> Study:
     """Methods on tasks with metres."""
     settings = [replace(setting, called="") for setting in study.settings if setting.task in BODIES]
-    return study.only(settings, [SHIPPED, Entry("metra")])
+    return study.only(settings, [SHIPPED, BY_MEASURE, Entry("metra")])
 
 
 def in_metres(study: Study) -> Table:
     of = bodies(study)
     shown = [metric for metric in METRICS.values() if metric.tabled]
-    return listed([TASK, METHOD, *map(means, shown), CPU, SEEDS], places(of)).uncounted()
+    return listed([TASK, METHOD, *map(means, shown), RATE, SEEDS], places(of)).uncounted()
 
 
 def best(study: Study) -> Table:
