@@ -99,6 +99,9 @@ class OffPolicy(Improvement):
     def policy(self, policy: OffPolicyState, s, z) -> Gaussian:
         return policy.sac.actor.model(s, z)
 
+    def skill(self, policy: OffPolicyState, s, z) -> Gaussian:
+        return policy.sac.skill(s, z)
+
     def improve(self, leads: "Leads", state: "LeadsState", episodes: Episodes, recent: Episodes, key: PRNGKeyArray):
         """One gradient step on phi and on SAC per `samples_per_step` samples of the epoch."""
         c = self.config

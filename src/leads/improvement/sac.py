@@ -6,9 +6,10 @@ from typing import Annotated
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from leads.config.fields import Config, Fraction, Layers, Limit, Positive
+from leads.config.fields import Config, Decay, Fraction, Layers, Limit, Positive
 from leads.nn import squashed_gaussian
 from leads.nn.learner import Learner
 from leads.nn.networks import MLP, Actor
@@ -42,6 +43,8 @@ class SacConfig(Config):
     """Entropy per action, in nats, for which the temperature is learnt; uniform actions have .69 (published: -1)."""
     first_temperature: Positive[float] = 0.3
     """Initial value of the learnt temperature (METRA: .01; with less than .3 a policy soon narrows)."""
+    policy_average: Decay[float] = 0.0
+    """Decay per step of the moving average of the weights that is the learnt skill; 0: the last weights (published)."""
 
 
 class Experience(eqx.Module):
@@ -59,6 +62,8 @@ class SacState(eqx.Module):
     """All that SAC learns."""
 
     actor: Learner[Actor]
+    average: Actor | None
+    """Moving average of the actor's weights; None where the last weights are the skill."""
     critics: Learner[MLP]
     """Two Q(s, a, z), stacked."""
     targets: MLP
@@ -68,6 +73,11 @@ class SacState(eqx.Module):
     """Gradient steps so far."""
     entropy: Float[Array, ""]
     """Of the policy at its last step."""
+
+    @property
+    def skill(self) -> Actor:
+        """The policy as it is evaluated and used."""
+        return self.actor.model if self.average is None else self.average
 
 
 class Sac:
@@ -86,6 +96,7 @@ class Sac:
         log_temperature = jnp.log(jnp.float32(c.first_temperature if c.temperature is None else c.temperature))
         return SacState(
             actor=Learner.of(actor, c.learning_rate),
+            average=actor if c.policy_average else None,
             critics=Learner.of(critics, c.learning_rate),
             targets=critics,
             log_temperature=Learner.of(log_temperature, c.temperature_learning_rate),
@@ -123,13 +134,15 @@ class Sac:
         critics_key, actor_key = jax.random.split(key)
         temperature = jnp.exp(state.log_temperature.model)
         critics, metrics = state.critics.step(self.critics_loss, state, batch, critics_key)
-        follow = lambda old, new: old + self.config.tau * (new - old)
-        targets = jax.tree.map(follow, state.targets, critics.model)
+        targets = optax.incremental_update(critics.model, state.targets, self.config.tau)
         state = eqx.tree_at(lambda s: (s.critics, s.targets, s.steps), state, (critics, targets, state.steps + 1))
         improve, stay = lambda: self._improve_actor(state, batch, actor_key), lambda: _of_actor(state)
         every = self.config.actor_every
         actor = improve() if every == 1 else jax.lax.cond(state.steps % every == 1, improve, stay)
         state = eqx.tree_at(_of_actor, state, actor)
+        if state.average is not None:
+            average = optax.incremental_update(state.actor.model, state.average, 1 - self.config.policy_average)
+            state = eqx.tree_at(lambda s: s.average, state, average)
         return state, metrics | {"entropy": state.entropy, "temperature": temperature}
 
     def _improve_actor(self, state: SacState, batch: Experience, key: PRNGKeyArray) -> tuple:

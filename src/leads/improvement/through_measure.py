@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import PRNGKeyArray
 
 from leads.config.fields import Config, Decay, Layers, NonNegative, Positive
@@ -108,8 +109,7 @@ class ThroughMeasure(Improvement):
         def step(state: "LeadsState", key: PRNGKeyArray):
             policy_key, measure_key = jax.random.split(key)
             actor, metrics = state.policy.actor.ascend(self.objective, leads, state, episodes, policy_key)
-            mix = lambda old, new: c.policy_average * old + (1 - c.policy_average) * new
-            average = jax.tree.map(mix, state.policy.average, actor.model)
+            average = optax.incremental_update(actor.model, state.policy.average, 1 - c.policy_average)
             state = eqx.tree_at(lambda s: s.policy, state, Policy(actor, average))
             return leads.measure_steps(state, recent, c.td_steps, False, measure_key)[0], metrics
 

@@ -148,7 +148,7 @@ class Intrinsic:
         )
 
     def act(self, state: IntrinsicState, s, skill, noise):
-        return squashed_gaussian.sample(*state.sac.actor.model(state.scaling(s), state.skills[skill]), noise)
+        return squashed_gaussian.sample(*state.sac.skill(state.scaling(s), state.skills[skill]), noise)
 
     def explore(self, state: IntrinsicState, s, skill, noise):
         scaled = self.config.noise_scale * noise
