@@ -78,6 +78,16 @@ def test_an_epoch_is_the_same_twice_and_finite(visits):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(once))
 
 
+def test_the_learnt_skill_is_the_averaged_policy_and_exploring_is_done_by_the_last():
+    learner = method(policy_average=0.5)
+    state = learner.init(jax.random.key(0))
+    state, _ = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
+    at = jnp.zeros(2), jnp.int32(1), jnp.zeros(2)
+    as_learnt = eqx.tree_at(lambda s: s.policy.sac.actor.model, state, state.policy.sac.average)
+    np.testing.assert_array_equal(learner.act(state, *at), learner.explore(as_learnt, *at))
+    assert not np.array_equal(learner.act(state, *at), learner.explore(state, *at))
+
+
 def test_skills_are_together_for_the_first_samples():
     """Up to `together_samples` every skill is pulled ahead, then as `pull` says."""
     aims = lambda samples, **options: method(**options).improvement.divide(learner, state, jnp.int32(samples)).aims

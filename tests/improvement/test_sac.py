@@ -175,3 +175,14 @@ def test_the_actor_may_step_less_often_than_the_critics(state, batch):
         assert np.isfinite(metrics["entropy"]) and metrics["entropy"] != 0.0  # of the last step of the actor
         state = learnt
     assert moved == [[True, True, True, True], [True, True, False, False]] * 2
+
+
+def test_the_learnt_skill_can_be_the_policy_averaged_over_its_steps(state, batch):
+    sac = Sac(dataclasses.replace(SMALL, policy_average=0.75), STATE, ACTION, SKILL)
+    learnt, update = sac.init(KEY), jax.jit(sac.update)
+    by_hand = learnt.actor.model.network.weights[0]
+    for step in range(3):
+        learnt, _ = update(learnt, batch, jax.random.fold_in(KEY, step))
+        by_hand = 0.75 * by_hand + 0.25 * learnt.actor.model.network.weights[0]
+        np.testing.assert_allclose(learnt.skill.network.weights[0], by_hand, rtol=1e-5, atol=1e-7)
+    assert state.average is None and state.skill is state.actor.model  # by default it is the last policy

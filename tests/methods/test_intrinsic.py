@@ -167,6 +167,15 @@ def test_the_learnt_skill_acts_by_its_number(epochs):
     assert targets_of(method, state) is None
 
 
+def test_the_learnt_skill_can_be_the_averaged_policy_and_exploring_is_done_by_the_last(small, collected):
+    method = small("diayn", policy_average=0.5)
+    state, _ = jax.jit(method.update)(method.init(KEYS[0]), collected[0], KEYS[1])
+    at = jnp.zeros(2), jnp.int32(1), jnp.zeros(2)
+    as_learnt = eqx.tree_at(lambda s: s.sac.actor.model, state, state.sac.average)
+    np.testing.assert_array_equal(method.act(state, *at), method.explore(as_learnt, *at))
+    assert not np.array_equal(method.act(state, *at), method.explore(state, *at))
+
+
 def test_few_samples_are_one_gradient_step(epochs):
     first = dataclasses.replace(epochs.episodes[0], lengths=jnp.eye(3, 2, dtype=jnp.int32))
     state, _ = epochs.update(epochs.states[0], first, KEYS[2])
