@@ -8,6 +8,7 @@ import pytest
 
 import leads
 from leads.config.fields import build
+from leads.data.episodes import Episodes
 from leads.data.replay import Transitions
 from leads.improvement.pull import Division
 from leads.methods.leads import Leads
@@ -33,23 +34,24 @@ def explored(learner: Leads, state, key=1):
     return rollout(MAZE, explore, 2, 2, learner.noise, jax.random.key(key))
 
 
-def test_the_reward_is_share_times_novelty_and_progress_towards_the_aim():
-    """Two archived places; phi is the place itself, and skill 1 is pulled to the right."""
-    learner = method(share_weight=2.0, novelty_exponent=0.5, pull_weight=3.0)
+def test_the_reward_is_share_times_novelty_going_on_and_progress_towards_the_aim():
+    """Two archived places; phi is the place itself, and skill 1 is pulled to the right; the first step is a first."""
+    learner = method(share_weight=2.0, novelty_exponent=0.5, roam_weight=5.0, pull_weight=3.0)
     state = learner.init(jax.random.key(0))
     places = jnp.zeros((32, 2)).at[1:].set(0.5)
     state = eqx.tree_at(lambda s: s.archive.states, state, places)
     phi = jax.tree.map(lambda w: jnp.eye(2) if w.ndim == 2 else jnp.zeros(2), MLP(jax.random.key(0), (2, 2)))
     share = jnp.zeros((2, 32)).at[1].set(jnp.where(jnp.arange(32) == 0, 0.25, 0.75))
     novelty = jnp.where(jnp.arange(32) == 0, 4.0, 9.0)
-    division = Division(share, novelty, phi, jnp.array([[0.0, 0.0], [10.0, 0.0]]))
+    division = Division(share, novelty, phi, jnp.array([[0.0, 0.0], [10.0, 0.0]]), jnp.zeros(2, bool))
     s, next_s = jnp.array([[0.0, 0.1], [0.1, 0.2]]), jnp.array([[0.1, 0.1], [0.6, 0.5]])
     drawn = Transitions(s, jnp.zeros((2, 2)), state.skills[jnp.array([1, 1])], next_s, jnp.zeros(2, bool), jnp.zeros(2))
-    r, metrics = learner.improvement.reward(state, division, drawn, s, next_s)
+    last_s = jnp.array([[0.0, 0.1], [0.0, 0.4]])
+    r, metrics = learner.improvement.reward(state, division, drawn, last_s, s, next_s)
     nearer = lambda a, b: np.linalg.norm(np.subtract(a, (10, 0))) - np.linalg.norm(np.subtract(b, (10, 0)))
     expected = [
         2 * 0.25 * 2 + 3 * nearer((0, 0.1), (0.1, 0.1)),
-        2 * 0.75 * 3 + 3 * nearer((0.1, 0.2), (0.6, 0.5)),
+        2 * 0.75 * 3 + 3 * nearer((0.1, 0.2), (0.6, 0.5)) + 5 * 0.75 * (0.1 * 0.5 - 0.2 * 0.3),
     ]
     np.testing.assert_allclose(r, expected, rtol=1e-3)
     np.testing.assert_allclose(metrics["reward"], np.mean(expected), rtol=1e-3)
@@ -86,6 +88,31 @@ def test_the_learnt_skill_is_the_averaged_policy_and_exploring_is_done_by_the_la
     as_learnt = eqx.tree_at(lambda s: s.policy.sac.actor.model, state, state.policy.sac.average)
     np.testing.assert_array_equal(learner.act(state, *at), learner.explore(as_learnt, *at))
     assert not np.array_equal(learner.act(state, *at), learner.explore(state, *at))
+
+
+def test_a_step_knows_the_one_before_it_in_its_episode():
+    """Two episodes of three steps on a line, of one skill that owns every place: the mean of what going on gives."""
+    learner = method(share_weight=0.0, roam_weight=1.0, pull="none", n_skill=1, batch_size=2000)
+    state = learner.init(jax.random.key(0))
+    x = jnp.zeros((4, 2)).at[:, 0].set(jnp.array([0.0, 1.0, 3.0, 6.0]))
+    states = jnp.zeros((1, 2, 201, 2)).at[0, :, :4].set(x)
+    episodes = Episodes(states, jnp.zeros((1, 2, 200, 2)), jnp.full((1, 2), 3), jnp.zeros((1, 2), bool))
+    _, metrics = learner.improvement.improve(learner, state, episodes, episodes, jax.random.key(2))
+    way = np.diff(state.policy.metric.model.phi(state.scaling.features(x)), axis=0)
+    expected = np.mean([0, way[0] @ way[1], way[1] @ way[2]])
+    np.testing.assert_allclose(metrics["roam_reward"], expected, rtol=0.1)
+
+
+def test_more_is_collected_with_skills_pulled_without_end_once_they_have_parted():
+    learner = method(pull="endless", front_episodes=3.0, together_samples=500)
+    state = learner.init(jax.random.key(0))
+    np.testing.assert_array_equal(learner.collects(state), [1, 1])
+    update, seen = jax.jit(learner.update), []
+    for epoch in range(6):
+        state, _ = update(state, explored(learner, state, epoch), jax.random.key(epoch))
+        seen.append((int(state.policy.replay.written) > 500, *np.asarray(learner.collects(state)).tolist()))
+    assert {row[0] for row in seen} == {False, True}
+    assert all(row[1:] == ((3, 3) if row[0] else (1, 1)) for row in seen), seen
 
 
 def test_skills_are_together_for_the_first_samples():

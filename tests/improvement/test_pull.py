@@ -113,6 +113,12 @@ def test_an_aim_without_end_is_a_direction():
     np.testing.assert_allclose(endless, ENDLESS * way, rtol=1e-4)
 
 
+@pytest.mark.parametrize("aim, whose", [("middle", [0, 0]), ("endless", [1, 1]), ("frontmost", [1, 1])])
+def test_it_is_known_whose_aim_has_no_end(aim, whose):
+    division = divide(jnp.asarray(lefts_and_rights()), 0.05, aim, 1.5, identity(), LINE, START)
+    np.testing.assert_array_equal(division.endless, whose)
+
+
 def test_only_who_is_ahead_is_pulled_without_end():
     at = np.asarray(LINE)[:, 0]
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
@@ -140,3 +146,10 @@ def test_progress_is_the_way_towards_ones_own_aim():
     own, other = (division.progress(path[:-1], path[1:], jnp.full(8, z)) for z in (0, 1))
     np.testing.assert_allclose(own.sum(), 4, atol=1e-2)
     np.testing.assert_allclose(other.sum(), -4, atol=1e-2)
+
+
+def test_going_on_is_the_part_of_a_step_that_lies_on_the_way_of_the_last():
+    """Straight on, back, standing still, and after standing; phi is ten times the place."""
+    division = divide(jnp.asarray(lefts_and_rights()), 0.05, "middle", 1.5, identity(10.0), LINE, START)
+    last, at, after = jnp.asarray([[0.0, 0.0, 0.0, 0.1], [0.1, 0.1, 0.1, 0.1], [0.15, 0.05, 0.1, 0.2]])[..., None]
+    np.testing.assert_allclose(division.going_on(last, at, after), [0.5, -0.5, 0, 0], atol=1e-5)

@@ -85,6 +85,9 @@ def test_episodes_that_are_not_begun_have_no_steps(name):
     roll = on_device.rollout if task.dynamics else on_host.rollout
     whole = roll(task, act, 2, 3, "white", jax.random.key(0))
     some = roll(task, act, 2, 3, "white", jax.random.key(0), begun=2)
-    assert not np.any(some.lengths[:, 2]) and not np.any(some.terminated[:, 2])
-    for all_of_it, begun in zip(jax.tree.leaves(whole), jax.tree.leaves(some), strict=True):
-        np.testing.assert_array_equal(all_of_it[:, :2], begun[:, :2])
+    of_each = roll(task, act, 2, 3, "white", jax.random.key(0), begun=np.array([1, 3]))
+    for episodes, begun in ((some, (2, 2)), (of_each, (1, 3))):
+        for skill, n in enumerate(begun):
+            assert not np.any(episodes.lengths[skill, n:]) and not np.any(episodes.terminated[skill, n:])
+            for all_of_it, part in zip(jax.tree.leaves(whole), jax.tree.leaves(episodes), strict=True):
+                np.testing.assert_array_equal(all_of_it[skill, :n], part[skill, :n])

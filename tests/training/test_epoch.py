@@ -3,6 +3,7 @@
 from itertools import pairwise
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import leads
@@ -19,11 +20,23 @@ def method(**config) -> SimpleNamespace:
     [(1200, 200.0, 1), (4800, 200.0, 4), (4800, 11.0, 32), (2400, 100.0, 4), (100, 200.0, 1), (None, 200.0, 32)],
 )
 def test_episodes_follow_from_samples_and_lengths(wanted, length, begun):
-    assert episodes_begun(method(n_skill=6, n_episode=32, epoch_samples=wanted), length) == begun  # type: ignore[arg-type]
+    each = episodes_begun(method(n_skill=6, n_episode=32, epoch_samples=wanted), None, length)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(each, [begun] * 6)
 
 
 def test_a_method_without_such_an_option_begins_all():
-    assert episodes_begun(method(n_skill=6, n_episode=7), 3.0) == 7  # type: ignore[arg-type]
+    np.testing.assert_array_equal(episodes_begun(method(n_skill=6, n_episode=7), None, 3.0), [7] * 6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "weights, n_episode, begun",
+    [([4, 4, 1, 1, 1, 1], 4, [4, 4, 1, 1, 1, 1]), ([3] * 6, 4, [2] * 6), ([40, 1, 1, 1, 1, 1], 4, [4, 1, 1, 1, 1, 1])],
+)
+def test_a_method_may_collect_more_with_some_skills(weights, n_episode, begun):
+    """As many episodes in all, but for what the limits forbid: at least one of each, at most n_episode."""
+    divides = method(n_skill=6, n_episode=n_episode, epoch_samples=2400)
+    divides.collects = lambda state: state
+    np.testing.assert_array_equal(episodes_begun(divides, weights, 200.0), begun)  # type: ignore[arg-type]
 
 
 def test_epochs_have_about_the_samples_that_are_asked_for(tmp_path):

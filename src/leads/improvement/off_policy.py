@@ -44,12 +44,16 @@ class OffPolicyConfig(SacConfig):
     """Weight of share x novelty in the reward: whose a place is, times how new it is."""
     novelty_exponent: NonNegative[float] = 1.0
     """Exponent of novelty in share x novelty; 0: only whose a place is."""
+    roam_weight: NonNegative[float] = 0.0
+    """Weight of roaming in the reward: share x how far a step goes on the way of the step before it."""
     pull_weight: NonNegative[float] = 1.0
     """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
     pull: Aim = "beyond"
     """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
     together_samples: NonNegative[int] = 0
     """Samples with the pull `ahead`, before `pull` decides: skills that go one way learn sooner how to go at all."""
+    front_episodes: Annotated[float, at_least(1)] = 1.0
+    """Episodes of a skill that is pulled without end, relative to the others', once `together_samples` are over."""
     beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
     """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
     border: Annotated[float, at_least(0.001)] = 0.04
@@ -64,7 +68,7 @@ class OffPolicyConfig(SacConfig):
     """Initial value of that multiplier (METRA: 30)."""
 
     def check(self) -> None:
-        if self.share_weight == 0 and (self.pull == "none" or self.pull_weight == 0):
+        if self.share_weight == self.roam_weight == 0 and (self.pull == "none" or self.pull_weight == 0):
             raise UserError("share_weight: 0 is not allowed without a pull; nothing would be rewarded")
 
 
@@ -112,11 +116,13 @@ class OffPolicy(Improvement):
         def step(learnt: tuple[SacState, Learner[Dual]], key: PRNGKeyArray):
             sac, metric = learnt
             keys = jax.random.split(key, 3)
-            _, drawn = replay.draw(c.batch_size, keys[0])
-            x, next_x = state.scaling.features(drawn.s), state.scaling.features(drawn.next_s)
+            index, drawn = replay.draw(c.batch_size, keys[0])
+            before, is_there = replay.earlier(index, 1)
+            places = drawn.s, drawn.next_s, jnp.where(is_there, replay.kept.s[before[:, 0]], drawn.s)
+            x, next_x, last_x = map(state.scaling.features, places)
             elsewhere = state.scaling.features(state.archive.draw(c.batch_size, keys[1]))
             metric, of_metric = metric.step(metric_loss, x, next_x, elsewhere)
-            r, of_reward = self.reward(state, division, drawn, x, next_x)
+            r, of_reward = self.reward(state, division, drawn, last_x, x, next_x)
             scaled = state.scaling(drawn.s), state.scaling(drawn.next_s)
             experience = Experience(scaled[0], drawn.a, drawn.z, r, scaled[1], drawn.terminal)
             sac, of_sac = self.sac.update(sac, experience, keys[2])
@@ -124,7 +130,9 @@ class OffPolicy(Improvement):
 
         steps = jnp.maximum(episodes.samples() // c.samples_per_step, 1)
         (sac, metric), metrics = take_steps(step, (state.policy.sac, state.policy.metric), steps, key)
-        return eqx.tree_at(lambda s: s.policy, state, OffPolicyState(sac, metric, replay)), metrics
+        parted = division.endless & (replay.written > c.together_samples)
+        after = OffPolicyState(sac, metric, replay), jnp.where(parted, c.front_episodes, 1.0)
+        return eqx.tree_at(lambda s: (s.policy, s.episodes), state, after), metrics
 
     def divide(self, leads: "Leads", state: "LeadsState", samples: Int[Array, ""]) -> Division:
         """Whose archived states are and where skills are pulled to, by all visits of `samples` so far."""
@@ -137,15 +145,22 @@ class OffPolicy(Improvement):
         together = samples <= c.together_samples
         return jax.lax.cond(together, lambda: by_aim("ahead"), lambda: by_aim(c.pull))
 
-    def reward(self, state: "LeadsState", division: Division, drawn: Transitions, x, next_x):
-        """r of transitions and the means of its parts; x and next_x are the places of s and s'."""
+    def reward(self, state: "LeadsState", division: Division, drawn: Transitions, last_x, x, next_x):
+        """r of transitions and the means of its parts; x and next_x are the places of s and s', last_x the one before.
+
+        At the start, last_x is x.
+        """
         c = self.config
         skill = jnp.argmax(drawn.z @ state.skills.T, axis=-1)
-        share = pull = jnp.zeros(len(skill))
-        if c.share_weight > 0:
+        own = share = roam = pull = jnp.zeros(len(skill))
+        if c.share_weight > 0 or c.roam_weight > 0:
             slot = state.archive.nearest(drawn.next_s, state.scaling.features)
-            share = division.share[skill, slot] * division.novelty[slot] ** c.novelty_exponent
+            own = division.share[skill, slot]
+            share = own * division.novelty[slot] ** c.novelty_exponent
+        if c.roam_weight > 0:
+            roam = own * division.going_on(last_x, x, next_x)
         if c.pull != "none":
             pull = division.progress(x, next_x, skill)
-        r = c.share_weight * share + c.pull_weight * pull
-        return r, {"reward": jnp.mean(r), "share_reward": jnp.mean(share), "pull_reward": jnp.mean(pull)}
+        r = c.share_weight * share + c.roam_weight * roam + c.pull_weight * pull
+        parts = {"share_reward": share, "roam_reward": roam, "pull_reward": pull}
+        return r, {"reward": jnp.mean(r)} | {name: jnp.mean(part) for name, part in parts.items()}

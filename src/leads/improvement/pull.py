@@ -8,7 +8,7 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from leads.data.archive import farthest_points
 from leads.improvement.fair_division import fair_division
@@ -29,6 +29,8 @@ class Division(eqx.Module):
     phi: MLP
     aims: Float[Array, "skill latent"]
     """Where in phi each skill is pulled to."""
+    endless: Bool[Array, " skill"]
+    """Whose aim is a direction without end."""
 
     def progress(
         self, x: Float[Array, "batch feature"], next_x: Float[Array, "batch feature"], skill: Int[Array, " batch"]
@@ -36,6 +38,16 @@ class Division(eqx.Module):
         """By how many steps a transition brings a skill nearer to its aim."""
         aim = self.aims[skill]
         return _length(self.phi(x) - aim) - _length(self.phi(next_x) - aim)
+
+    def going_on(
+        self,
+        last_x: Float[Array, "batch feature"],
+        x: Float[Array, "batch feature"],
+        next_x: Float[Array, "batch feature"],
+    ) -> Float[Array, " batch"]:
+        """How far a transition goes on the way of the one before it: 1 for steps of length 1 straight on, -1 back."""
+        last, at, following = map(self.phi, (last_x, x, next_x))
+        return jnp.sum((at - last) * (following - at), axis=-1)
 
 
 def divide(
@@ -72,7 +84,7 @@ def divide(
     if looks_beyond:  # what the division asks of each skill holds for archived states as well
         handicap = jnp.mean(log_share - claimed - (log_share - claimed)[:1], axis=1, keepdims=True)
         log_share = jax.nn.log_softmax(claims(at) + handicap, axis=0)
-    return Division(jnp.exp(log_share), novelty, phi, _extended(middle, origin, aim))
+    return Division(jnp.exp(log_share), novelty, phi, *_extended(middle, origin, aim))
 
 
 def _beyond(
@@ -101,7 +113,7 @@ def _beyond(
 
 def _extended(
     middle: Float[Array, "skill latent"], origin: Float[Array, " latent"], aim: Aim
-) -> Float[Array, "skill latent"]:
+) -> tuple[Float[Array, "skill latent"], Bool[Array, " skill"]]:
     """The aims: the middle of a share, or far beyond it for all or for those whom no other skill is ahead of."""
     way = middle - origin
     length = _length(way)
@@ -112,7 +124,7 @@ def _extended(
         endless = jnp.max(jnp.where(jnp.eye(len(way), dtype=bool), -jnp.inf, along), axis=0) <= length
     else:
         endless = jnp.zeros(len(way), bool)
-    return origin + jnp.where(endless, ENDLESS, 1.0)[:, None] * way
+    return origin + jnp.where(endless, ENDLESS, 1.0)[:, None] * way, endless
 
 
 def metric_loss(

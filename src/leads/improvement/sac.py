@@ -6,12 +6,11 @@ from typing import Annotated
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from leads.config.fields import Config, Decay, Fraction, Layers, Limit, Positive
 from leads.nn import squashed_gaussian
-from leads.nn.learner import Learner
+from leads.nn.learner import Learner, follow
 from leads.nn.networks import MLP, Actor
 
 BELOW_UNIFORM = Limit("a number up to 0.69, the entropy of uniform actions", lambda value: value <= 0.69)
@@ -134,14 +133,14 @@ class Sac:
         critics_key, actor_key = jax.random.split(key)
         temperature = jnp.exp(state.log_temperature.model)
         critics, metrics = state.critics.step(self.critics_loss, state, batch, critics_key)
-        targets = optax.incremental_update(critics.model, state.targets, self.config.tau)
+        targets = follow(state.targets, critics.model, self.config.tau)
         state = eqx.tree_at(lambda s: (s.critics, s.targets, s.steps), state, (critics, targets, state.steps + 1))
         improve, stay = lambda: self._improve_actor(state, batch, actor_key), lambda: _of_actor(state)
         every = self.config.actor_every
         actor = improve() if every == 1 else jax.lax.cond(state.steps % every == 1, improve, stay)
         state = eqx.tree_at(_of_actor, state, actor)
         if state.average is not None:
-            average = optax.incremental_update(state.actor.model, state.average, 1 - self.config.policy_average)
+            average = follow(state.average, state.actor.model, 1 - self.config.policy_average)
             state = eqx.tree_at(lambda s: s.average, state, average)
         return state, metrics | {"entropy": state.entropy, "temperature": temperature}
 

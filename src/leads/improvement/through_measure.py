@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import PRNGKeyArray
 
 from leads.config.fields import Config, Decay, Layers, NonNegative, Positive
 from leads.data.episodes import Episodes, draw_steps
 from leads.improvement.improvement import Gaussian, Improvement
 from leads.nn import squashed_gaussian
-from leads.nn.learner import Learner
+from leads.nn.learner import Learner, follow
 from leads.nn.networks import Actor
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class ThroughMeasure(Improvement):
         def step(state: "LeadsState", key: PRNGKeyArray):
             policy_key, measure_key = jax.random.split(key)
             actor, metrics = state.policy.actor.ascend(self.objective, leads, state, episodes, policy_key)
-            average = optax.incremental_update(actor.model, state.policy.average, 1 - c.policy_average)
+            average = follow(state.policy.average, actor.model, 1 - c.policy_average)
             state = eqx.tree_at(lambda s: s.policy, state, Policy(actor, average))
             return leads.measure_steps(state, recent, c.td_steps, False, measure_key)[0], metrics
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 import equinox as eqx
 import numpy as np
-import optax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from leads.config.fields import Config, Fraction, Positive, at_most
+from leads.nn.learner import follow
 
 AfterEnd = Literal["absorb", "vanish"]
 """What follows a terminal state: it repeats for ever (the paper), or nothing, so that a shorter life counts less."""
@@ -58,7 +58,7 @@ class Followed(Measure):
 
     def follow(self, tau: float) -> "Followed":
         """With the target network nearer to the measure by the share `tau` of their difference."""
-        return Followed(self.online, optax.incremental_update(self.online, self.target, tau))
+        return Followed(self.online, follow(self.target, self.online, tau))
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ class LeadsState(eqx.Module):
     """Episodes of earlier epochs, newest first: `memory` - 1 epochs."""
     archive: Archive
     """The history: how much each skill has visited states spread over all that was visited."""
+    episodes: Float[Array, " skill"]
+    """Of each skill in the next epoch, relative to those of the others."""
 
 
 class Leads:
@@ -74,6 +76,7 @@ class Leads:
             scaling=Scaling.of(task),
             memory=Episodes.none(c.n_skill, (c.memory - 1) * c.n_episode, task),
             archive=Archive.empty(c.archive_size, self.start, c.n_skill),
+            episodes=jnp.ones(c.n_skill),
         )
 
     def act(self, state: LeadsState, s, skill, noise):
@@ -83,6 +86,10 @@ class Leads:
     def explore(self, state: LeadsState, s, skill, noise):
         gaussian = self.improvement.policy(state.policy, state.scaling(s), state.skills[skill])
         return squashed_gaussian.sample(*gaussian, self.config.noise_scale * noise)
+
+    def collects(self, state: LeadsState) -> Float[Array, " skill"]:
+        """Episodes of each skill, relative to those of the others."""
+        return state.episodes
 
     def features(self, state: LeadsState, s2: Float[Array, "*batch state"]) -> Float[Array, "*batch feature"]:
         """What the measure sees of s2."""

@@ -89,6 +89,15 @@ class LearnsMeasure(Protocol):
         ...
 
 
+@runtime_checkable
+class DividesEpisodes(Protocol):
+    """A method that collects more with some skills than with others."""
+
+    def collects(self, state: Any) -> Float[Array, " skill"]:
+        """Episodes of each skill, relative to those of the others."""
+        ...
+
+
 def targets_of(method: Method, state: Any) -> Float[Array, "skill state"] | None:
     """The state each skill is sent to, of a method that has such a thing."""
     return method.targets(state) if isinstance(method, HasTargets) else None

@@ -45,6 +45,11 @@ class Learner(eqx.Module, Generic[Model]):
         return Learner(model, self.optimiser, self.learning_rate)
 
 
+def follow(slow: Model, model: Model, rate: float) -> Model:
+    """`slow` nearer to `model` by the share `rate` of their difference."""
+    return jax.tree.map(lambda old, new: old + rate * (new - old), slow, model)
+
+
 def take_steps(step: Callable[[Any, PRNGKeyArray], Any], learnt: Any, steps: Int[Array, ""], key: PRNGKeyArray):
     """`steps` times `step(learnt, key) -> (learnt, metrics)`: (learnt, means of the metrics)."""
 

@@ -20,11 +20,11 @@ def rollout(
     n_episode: int,
     colour: Colour,
     key: PRNGKeyArray,
-    begun: Int[Array, ""] | int | None = None,
+    begun: Int[Array, " skill"] | Int[Array, ""] | int | None = None,
 ) -> Episodes:
     """`n_episode` episodes of every skill; `act(state, skill, noise)` gives actions in [-1, 1].
 
-    If only so many are to be `begun`, the others have no steps.
+    If only so many are to be `begun`, of all skills or of each, the others have no steps.
     """
     assert task.dynamics is not None, "a task without JAX dynamics is rolled out by on_host"
     everywhere = lambda function: jax.vmap(jax.vmap(function))
@@ -42,7 +42,7 @@ def rollout(
         moved = jax.tree.map(stay, moved, simulator)
         return (moved, alive & ~terminal), (observe(moved), actions, alive)
 
-    here = jnp.broadcast_to(jnp.arange(n_episode) < (n_episode if begun is None else begun), batch)
+    here = jnp.arange(n_episode) < jnp.broadcast_to(n_episode if begun is None else begun, n_skill)[:, None]
     (_, survived), (states, actions, alive) = jax.lax.scan(advance, (start, here), noise)
     return Episodes(
         states=jnp.concatenate([observe(start)[:, :, None], jnp.moveaxis(states, 0, 2)], axis=2),

@@ -29,11 +29,11 @@ def rollout(
     key: PRNGKeyArray,
     environments: Sequence[gymnasium.Env] | None = None,
     threads: int = 1,
-    begun: int | None = None,
+    begun: np.ndarray | int | None = None,
 ) -> Episodes:
     """`n_episode` episodes of every skill; `act(state, skill, noise)` gives actions in [-1, 1].
 
-    If only so many are to be `begun`, the others have no steps.
+    If only so many are to be `begun`, of all skills or of each, the others have no steps.
     `act` is compiled once for all calls if it is a pytree like `jax.tree_util.Partial(method.act, state)`; a new
     function is compiled anew. `environments` (n_skill * n_episode, from task.make) may be reused across calls; without
     them, new ones are made and closed. They are divided among `threads`, which run side by side where a simulator
@@ -54,7 +54,8 @@ def rollout(
     states = np.empty((task.horizon + 1, n, task.state_size), np.float32)
     actions = np.empty((task.horizon, n, task.action_size), np.float32)
     lengths, terminated = np.zeros(n, np.int32), np.zeros(n, bool)
-    alive = np.tile(np.arange(n_episode) < (n_episode if begun is None else begun), n_skill)
+    each = np.broadcast_to(n_episode if begun is None else begun, n_skill)
+    alive = (np.arange(n_episode) < each[:, None]).reshape(-1)
 
     def reset(mine: range) -> None:
         for i in mine:

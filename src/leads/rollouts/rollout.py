@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import jax
+import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from leads.data.episodes import Episodes
@@ -16,7 +17,7 @@ from leads.tasks.task import Task
 class Rollout:
     """Call it with (method's state, key) for fresh episodes of all skills; compiled once, environments kept.
 
-    Given a number as well, only so many of each skill are begun, and the others have no steps.
+    Given a number as well, or one for each skill, only so many are begun, and the others have no steps.
 
     Close it when it is no longer needed: environments may hold memory and files outside Python.
     """
@@ -43,7 +44,7 @@ class Rollout:
                 task, of(state), *size, colour, key, self.environments, threads, begun
             )
 
-    def __call__(self, state: Any, key: PRNGKeyArray, begun: int | None = None) -> Episodes:
+    def __call__(self, state: Any, key: PRNGKeyArray, begun: np.ndarray | int | None = None) -> Episodes:
         return self._roll(state, key, begun)
 
     def close(self) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from leads.methods.method import Method, targets_of
+from leads.methods.method import DividesEpisodes, Method, targets_of
 from leads.tasks.task import Task
 from leads.training import grid, metrics
 from leads.training.metrics import Metric
@@ -30,13 +31,16 @@ class TrainState(eqx.Module):
     """Mean of the last epoch; before the first one the horizon."""
 
 
-def episodes_begun(method: Method, episode_length: float) -> int:
-    """Episodes per skill of the next epoch: as many as give `epoch_samples` if they last as long as the last ones."""
+def episodes_begun(method: Method, state: Any, episode_length: float) -> Int[np.ndarray, " skill"]:
+    """Episodes of each skill in the next epoch: as many as give `epoch_samples` if they last as long as the last ones.
+
+    They are divided as the method wants, or evenly; at least one each.
+    """
     c = method.config
     wanted = getattr(c, "epoch_samples", None)  # a method from outside may not have it
-    if wanted is None:
-        return c.n_episode
-    return max(1, min(c.n_episode, round(wanted / (c.n_skill * episode_length))))
+    mean = c.n_episode if wanted is None else wanted / (c.n_skill * episode_length)
+    weights = np.asarray(method.collects(state)) if isinstance(method, DividesEpisodes) else np.ones(c.n_skill)
+    return np.clip(np.rint(mean * weights / weights.mean()), 1, c.n_episode).astype(int)
 
 
 def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:

@@ -140,7 +140,8 @@ def _continue(
         while last.samples < config.samples:
             epoch, before = last.epoch + 1, last.state
             keys = jax.random.split(jax.random.fold_in(key, epoch), 3)
-            episodes = collect(before.method, keys[0], episodes_begun(method, float(before.episode_length)))
+            begun = episodes_begun(method, before.method, float(before.episode_length))
+            episodes = collect(before.method, keys[0], begun)
             check_episodes(episodes)
             state, learning = learner.update(before, episodes, keys[1])
             check_finite("state", state.method)
