@@ -121,10 +121,10 @@ def test_skills_are_together_for_the_first_samples():
     learner = method()
     state = learner.init(jax.random.key(0))
     state, _ = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
-    ahead, middle = aims(1, pull="ahead"), aims(1, pull="middle")
-    assert np.abs(ahead - middle).max() > 1e-3
+    outward, middle = aims(1, pull="outward"), aims(1, pull="middle")
+    assert np.abs(outward - middle).max() > 1e-3
     later = {"pull": "middle", "together_samples": 100}
-    np.testing.assert_allclose(aims(100, **later), ahead, rtol=1e-4)
+    np.testing.assert_allclose(aims(100, **later), outward, rtol=1e-4)
     np.testing.assert_allclose(aims(101, **later), middle, rtol=1e-4)
 
 

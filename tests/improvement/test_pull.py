@@ -130,13 +130,13 @@ def test_only_who_is_ahead_is_pulled_without_end():
     np.testing.assert_allclose(front[2], ENDLESS * middle[2], rtol=1e-4)
 
 
-def test_ahead_is_beyond_but_without_end_for_who_is_in_front():
-    """Of two on the right only the farther one is pulled on; the other goes to the middle of its share."""
+def test_outward_is_beyond_without_end_for_everyone():
+    """Of two on the right the nearer one is pulled on as well."""
     at = np.asarray(LINE)[:, 0]
     between = lambda low, high: np.where((at >= low) & (at <= high), 3.0, 0.0)
     density = jnp.asarray(np.stack([between(-1, 0), between(0, 0.5), between(0.5, 1)]))
     aims = lambda aim: divide(density, 0.1, aim, 1.5, identity(), LINE, START).aims[:, 0]
-    np.testing.assert_allclose(aims("ahead") / aims("beyond"), [ENDLESS, 1, ENDLESS], rtol=1e-4)
+    np.testing.assert_allclose(aims("outward") / aims("beyond"), [ENDLESS] * 3, rtol=1e-4)
 
 
 def test_progress_is_the_way_towards_ones_own_aim():

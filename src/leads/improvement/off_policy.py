@@ -51,7 +51,7 @@ class OffPolicyConfig(SacConfig):
     pull: Aim = "beyond"
     """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
     together_samples: NonNegative[int] = 0
-    """Samples with the pull `ahead`, before `pull` decides: skills that go one way learn sooner how to go at all."""
+    """Samples with the pull `outward`, before `pull` decides: skills that go one way learn sooner how to go at all."""
     front_episodes: Annotated[float, at_least(1)] = 1.0
     """Episodes of a skill that is pulled without end, relative to the others', once `together_samples` are over."""
     beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
@@ -143,7 +143,7 @@ class OffPolicy(Improvement):
         if not c.together_samples:
             return by_aim(c.pull)
         together = samples <= c.together_samples
-        return jax.lax.cond(together, lambda: by_aim("ahead"), lambda: by_aim(c.pull))
+        return jax.lax.cond(together, lambda: by_aim("outward"), lambda: by_aim(c.pull))
 
     def reward(self, state: "LeadsState", division: Division, drawn: Transitions, last_x, x, next_x):
         """r of transitions and the means of its parts; x and next_x are the places of s and s', last_x the one before.

@@ -15,7 +15,7 @@ from leads.improvement.fair_division import fair_division
 from leads.nn.dual import Dual
 from leads.nn.networks import MLP
 
-Aim = Literal["none", "middle", "beyond", "ahead", "frontmost", "endless"]
+Aim = Literal["none", "middle", "beyond", "frontmost", "endless", "outward"]
 """What a skill is pulled to; see `OffPolicyConfig.pull`."""
 
 
@@ -63,19 +63,21 @@ def divide(
 
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
     borders that are `width` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
-    that goes everywhere alike. To aim "beyond", places that nobody has visited take part, see `_beyond`.
+    that goes everywhere alike. To aim "beyond" or "outward", places that nobody has visited take part, see `_beyond`.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
     at, origin = phi(places), phi(start)
     reach = jnp.max(_length(at - origin))
     visits = jnp.log(jnp.maximum(density - SMALLEST_DENSITY, 0.0) + 1e-9)
+    tilt = BREAK_TIES * jnp.linspace(-1, 1, len(density)) if aim == "frontmost" else jnp.zeros(len(density))
 
     def claims(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
         closeness = -_squared_distances(where, at) / (2 * (width * reach) ** 2)
-        return jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
+        claimed = jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
+        return claimed + tilt[:, None] * _length(where - origin) / reach
 
     where, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
-    looks_beyond = aim in ("beyond", "ahead")
+    looks_beyond = aim in ("beyond", "outward")
     if looks_beyond:
         where, log_mass, log_novelty = _beyond(at, origin, log_novelty, further, reach)
     claimed = claims(where)
@@ -117,9 +119,9 @@ def _extended(
     """The aims: the middle of a share, or far beyond it for all or for those whom no other skill is ahead of."""
     way = middle - origin
     length = _length(way)
-    if aim == "endless":
+    if aim in ("endless", "outward"):
         endless = jnp.ones(len(way), bool)
-    elif aim in ("ahead", "frontmost"):
+    elif aim == "frontmost":
         along = way @ (way / length[:, None]).T  # [other, mine]: how far others are along my way
         endless = jnp.max(jnp.where(jnp.eye(len(way), dtype=bool), -jnp.inf, along), axis=0) <= length
     else:
@@ -159,5 +161,8 @@ AIM_AT_NEW = 0.5
 """Exponent of novelty in the weight that a place has in the middle of a share."""
 ENDLESS = 50.0
 """How many times as far as the middle of its share an aim without end is: in effect a direction."""
+BREAK_TIES = 2.0
+"""How much more the last skill claims the farthest place than the first does, in logs, halved: of skills that go the
+same way, and so have equal claims, one stays behind and one goes on."""
 SPREAD, SLACK = 10.0, 1e-3
 """Steps apart that are worth as much as the constraint's multiplier, and how far inside it phi is pushed no further."""
