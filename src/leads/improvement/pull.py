@@ -161,7 +161,7 @@ AIM_AT_NEW = 0.5
 """Exponent of novelty in the weight that a place has in the middle of a share."""
 ENDLESS = 50.0
 """How many times as far as the middle of its share an aim without end is: in effect a direction."""
-BREAK_TIES = 2.0
+BREAK_TIES = 5.0
 """How much more the last skill claims the farthest place than the first does, in logs, halved: of skills that go the
 same way, and so have equal claims, one stays behind and one goes on."""
 SPREAD, SLACK = 10.0, 1e-3
