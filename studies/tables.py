@@ -31,8 +31,9 @@ TITLES = MAZES | ROBOTS
 PINK = Entry("random", called="control: pink noise")
 WHITE = Entry("random", '{"noise": "white"}', "control: white noise")
 LOUD = Entry("random", '{"scale": 1.0}', "control: loud pink noise")
+PULLED = '{"improve": "sac", "policy_average": 0.0, "pull": "beyond", "visits": "measure", "wanted_entropy": -0.5}'
 BY_SAC = Entry(SHIPPED.method, '{"improve": "sac"}', "LEADS by SAC")
-BY_COUNT = Entry(SHIPPED.method, '{"improve": "sac", "visits": "count"}', "LEADS by SAC, visits counted")
+BY_PULL = Entry(SHIPPED.method, PULLED, "LEADS by SAC, by the measure and with a pull")
 BY_MEASURE = Entry(SHIPPED.method, '{"improve": "measure"}', "LEADS through the measure")
 ENTRIES = [*filter(lambda entry: entry.learns, map(Entry, METHODS)), BY_MEASURE, PINK, WHITE, LOUD]
 SAME_NOISE, ABLATION, SLIDE = 300_000, 150_000, 48_000
@@ -58,7 +59,7 @@ def same_noise(study: Study, noise: str) -> Study:
     """All methods in the mazes, collecting with the same noise."""
     ships = lambda method: defaults(METHODS.find(method).Config)["noise"] == noise
     entries = [Entry(m, "{}" if ships(m) else json.dumps({"noise": noise}), Entry(m).title) for m in METHODS]
-    entries += [BY_SAC, BY_COUNT] if noise == "white" else []
+    entries += [BY_SAC, BY_PULL] if noise == "white" else []
     return _on(study.at(SAME_NOISE), dict.fromkeys(MAZES, SAME_NOISE), entries)
 
 

@@ -35,7 +35,7 @@ def explored(learner: Leads, state, key=1):
 
 
 def test_the_reward_is_share_times_novelty_going_on_and_progress_towards_the_aim():
-    """Two archived places; phi is the place itself, and skill 1 is pulled to the right; the first step is a first."""
+    """Two archived places; phi is the place itself, and skill 1 is pulled to the right; one step begins its episode."""
     learner = method(share_weight=2.0, novelty_exponent=0.5, roam_weight=5.0, pull_weight=3.0)
     state = learner.init(jax.random.key(0))
     places = jnp.zeros((32, 2)).at[1:].set(0.5)
@@ -115,6 +115,26 @@ def test_more_is_collected_with_skills_pulled_without_end_once_they_have_parted(
     assert all(row[1:] == ((3, 3) if row[0] else (1, 1)) for row in seen), seen
 
 
+def test_more_is_collected_only_with_those_in_front():
+    """Two skills on one way, of whom one goes half as far."""
+    learner = method(pull="frontmost", front_episodes=3.0, visits="count", archive_admit=32)
+    state = learner.init(jax.random.key(0))
+    states = jnp.zeros((2, 2, 201, 2)).at[0, ..., 0].set(jnp.linspace(0, 0.4, 201))
+    states = states.at[1, ..., 0].set(jnp.linspace(0, 0.2, 201)) + learner.start
+    episodes = Episodes(states, jnp.zeros((2, 2, 200, 2)), jnp.full((2, 2), 200), jnp.zeros((2, 2), bool))
+    state, _ = jax.jit(learner.update)(state, episodes, jax.random.key(2))
+    np.testing.assert_array_equal(learner.collects(state), [3, 1])
+
+
+@pytest.mark.parametrize("pull", ["frontmost", "none"])
+def test_a_state_is_of_the_same_types_after_an_epoch_so_nothing_is_compiled_twice(pull):
+    learner = method(pull=pull, policy_average=0.9)
+    state = jax.tree.map(jnp.asarray, learner.init(jax.random.key(0)))
+    after, _ = jax.jit(learner.update)(state, explored(learner, state), jax.random.key(2))
+    types = lambda state: [(x.shape, x.dtype, x.weak_type) for x in jax.tree.leaves(state)]
+    assert types(after) == types(state)
+
+
 def test_skills_are_together_for_the_first_samples():
     """Up to `together_samples` every skill is pulled ahead, then as `pull` says."""
     aims = lambda samples, **options: method(**options).improvement.divide(learner, state, jnp.int32(samples)).aims
@@ -151,9 +171,10 @@ def test_a_replay_smaller_than_an_epoch_is_refused(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_resumed_run_ends_in_the_same_bits(tmp_path):
-    whole = leads.train("maze-u", samples=600, out=tmp_path / "whole", **SMALL)
-    part = leads.train("maze-u", samples=200, out=tmp_path / "part", **SMALL)
+@pytest.mark.parametrize("more", [{}, {"pull": "frontmost", "front_episodes": 2, "policy_average": 0.9}])
+def test_a_resumed_run_ends_in_the_same_bits(more, tmp_path):
+    whole = leads.train("maze-u", samples=600, out=tmp_path / "whole", **SMALL | more)
+    part = leads.train("maze-u", samples=200, out=tmp_path / "part", **SMALL | more)
     leads.resume(part, samples=600)
     read = lambda run: (run / "metrics.jsonl").read_text()
     assert read(whole) == read(part)
@@ -168,8 +189,8 @@ def test_a_resumed_run_ends_in_the_same_bits(tmp_path):
         ({"beyond": 0.5}, "beyond: 0.5 is not allowed; give a number from 1"),
         ({"epoch_samples": 0}, "epoch_samples: 0 is not allowed; give a number above 0"),
         ({"from_start": 1.5}, "from_start: 1.5 is not allowed; give a number from 0 to 1"),
-        ({"share_weight": 0, "pull": "none"}, "share_weight: 0 is not allowed without a pull"),
-        ({"share_weight": 0, "pull_weight": 0}, "share_weight: 0 is not allowed without a pull"),
+        ({"share_weight": 0, "pull": "none"}, "share_weight: 0 is not allowed without roaming or a pull"),
+        ({"share_weight": 0, "pull_weight": 0, "pull": "beyond"}, "share_weight: 0 is not allowed without"),
     ],
 )
 def test_values_that_would_teach_nothing_are_refused(options, message):

@@ -113,7 +113,9 @@ def test_an_aim_without_end_is_a_direction():
     np.testing.assert_allclose(endless, ENDLESS * way, rtol=1e-4)
 
 
-@pytest.mark.parametrize("aim, whose", [("middle", [0, 0]), ("endless", [1, 1]), ("frontmost", [1, 1])])
+@pytest.mark.parametrize(
+    "aim, whose", [("middle", [0, 0]), ("endless", [1, 1]), ("outward", [1, 1]), ("frontmost", [1, 1])]
+)
 def test_it_is_known_whose_aim_has_no_end(aim, whose):
     division = divide(jnp.asarray(lefts_and_rights()), 0.05, aim, 1.5, identity(), LINE, START)
     np.testing.assert_array_equal(division.endless, whose)
@@ -124,10 +126,21 @@ def test_only_who_is_ahead_is_pulled_without_end():
     density = np.stack([np.where((at >= low) & (at < low + 0.7), 3.0, 0.0) for low in (-1, -0.3, 0.4)])
     places = (LINE + 1) / 2
     middle, front = (
-        divide(jnp.asarray(density), 0.05, aim, 1.5, identity(), places, START).aims for aim in ("middle", "frontmost")
+        divide(jnp.asarray(density), 0.05, aim, 1.5, identity(), places, START) for aim in ("middle", "frontmost")
     )
-    np.testing.assert_allclose(front[:2], middle[:2], rtol=1e-2)
-    np.testing.assert_allclose(front[2], ENDLESS * middle[2], rtol=1e-2)
+    np.testing.assert_array_equal(front.endless, [False, False, True])
+    np.testing.assert_allclose(front.aims[:2], middle.aims[:2], rtol=1e-2)
+    np.testing.assert_allclose(front.aims[2], ENDLESS * middle.aims[2], rtol=1e-2)
+
+
+@pytest.mark.parametrize("farther", [0.99, 0.9, 0.7])
+def test_who_goes_a_little_farther_stays_in_front(farther):
+    """Whatever its number; both visit all of their way evenly."""
+    places = (LINE + 1) / 2
+    density = jnp.stack([jnp.ones(40), jnp.where(places[:, 0] <= farther, 1 / farther, 0.0)])
+    for skills in ([0, 1], [1, 0]):
+        division = divide(density[jnp.asarray(skills)], 0.05, "frontmost", 1.5, identity(), places, START)
+        np.testing.assert_array_equal(division.endless, np.asarray(skills) == 0)
 
 
 def test_of_skills_that_go_the_same_way_alike_one_is_in_front():

@@ -30,13 +30,27 @@ def test_a_method_without_such_an_option_begins_all():
 
 @pytest.mark.parametrize(
     "weights, n_episode, begun",
-    [([4, 4, 1, 1, 1, 1], 4, [4, 4, 1, 1, 1, 1]), ([3] * 6, 4, [2] * 6), ([40, 1, 1, 1, 1, 1], 4, [4, 1, 1, 1, 1, 1])],
+    [([4, 4, 1, 1, 1, 1], 4, [4, 4, 1, 1, 1, 1]), ([3] * 6, 4, [2] * 6), ([4, 1, 1, 1, 1, 1], 4, [4, 1, 1, 1, 1, 1])],
 )
 def test_a_method_may_collect_more_with_some_skills(weights, n_episode, begun):
-    """As many episodes in all, but for what the limits forbid: at least one of each, at most n_episode."""
+    """As many episodes in all as n_episode allows, of each at least one."""
     divides = method(n_skill=6, n_episode=n_episode, epoch_samples=2400)
     divides.collects = lambda state: state
     np.testing.assert_array_equal(episodes_begun(divides, weights, 200.0), begun)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weights", [[1, 1], [0] * 6, [1, 1, 1, 1, 1, float("nan")], [2, 1, 1, 1, 1, -1]])
+def test_episodes_that_cannot_be_divided_so_are_refused(weights):
+    divides = method(n_skill=6, n_episode=4)
+    divides.collects = lambda state: state
+    with pytest.raises(leads.UserError, match="method: collects gave .*; it must give 6 numbers above 0"):
+        episodes_begun(divides, weights, 200.0)  # type: ignore[arg-type]
+
+
+def test_short_episodes_are_divided_in_the_same_proportion():
+    divides = method(n_skill=2, n_episode=8, epoch_samples=2400)
+    divides.collects = lambda state: state
+    np.testing.assert_array_equal(episodes_begun(divides, [4, 1], 10.0), [8, 2])  # type: ignore[arg-type]
 
 
 def test_epochs_have_about_the_samples_that_are_asked_for(tmp_path):

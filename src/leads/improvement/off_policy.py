@@ -45,15 +45,15 @@ class OffPolicyConfig(SacConfig):
     novelty_exponent: NonNegative[float] = 1.0
     """Exponent of novelty in share x novelty; 0: only whose a place is."""
     roam_weight: NonNegative[float] = 0.0
-    """Weight of roaming in the reward: share x how far a step goes on the way of the step before it."""
+    """Weight of roaming in the reward, for states with velocities: share x how far a step goes on like the last."""
     pull_weight: NonNegative[float] = 1.0
     """Weight of the pull in the reward: steps by which a skill comes nearer to its aim."""
     pull: Aim = "beyond"
-    """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end for some."""
+    """A skill's aim: the middle of its share, also of places beyond all that was visited, or without end."""
     together_samples: NonNegative[int] = 0
     """Samples with the pull `outward`, before `pull` decides: skills that go one way learn sooner how to go at all."""
     front_episodes: Annotated[float, at_least(1)] = 1.0
-    """Episodes of a skill that is pulled without end, relative to the others', once `together_samples` are over."""
+    """Episodes of a skill in front per episode of another, with pull `frontmost`; n_episode is the most."""
     beyond: Annotated[float, at_least(1), at_most(100)] = 1.5
     """How many times as far as visited places those are that nobody has visited and that a skill may be pulled to."""
     border: Annotated[float, at_least(0.001)] = 0.04
@@ -69,7 +69,7 @@ class OffPolicyConfig(SacConfig):
 
     def check(self) -> None:
         if self.share_weight == self.roam_weight == 0 and (self.pull == "none" or self.pull_weight == 0):
-            raise UserError("share_weight: 0 is not allowed without a pull; nothing would be rewarded")
+            raise UserError("share_weight: 0 is not allowed without roaming or a pull; nothing would be rewarded")
 
 
 class OffPolicyState(eqx.Module):
@@ -81,7 +81,10 @@ class OffPolicyState(eqx.Module):
 
 
 class OffPolicy(Improvement):
-    """SAC on r = share_weight share(z|s') novelty(s')^b + pull_weight progress(s, s', z), made up for every batch."""
+    """SAC on a reward that is made up for every batch:
+
+    r = share(z|s') (share_weight novelty(s')^b + roam_weight going on) + pull_weight progress towards the aim.
+    """
 
     Config = OffPolicyConfig
     config: OffPolicyConfig
@@ -131,7 +134,7 @@ class OffPolicy(Improvement):
         steps = jnp.maximum(episodes.samples() // c.samples_per_step, 1)
         (sac, metric), metrics = take_steps(step, (state.policy.sac, state.policy.metric), steps, key)
         parted = division.endless & (replay.written > c.together_samples)
-        after = OffPolicyState(sac, metric, replay), jnp.where(parted, c.front_episodes, 1.0)
+        after = OffPolicyState(sac, metric, replay), jnp.where(parted, jnp.float32(c.front_episodes), jnp.float32(1))
         return eqx.tree_at(lambda s: (s.policy, s.episodes), state, after), metrics
 
     def divide(self, leads: "Leads", state: "LeadsState", samples: Int[Array, ""]) -> Division:

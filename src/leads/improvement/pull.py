@@ -64,17 +64,20 @@ def divide(
     A claim falls with the squared distance in phi, so shares are regions, of one size each by the fair division, with
     borders that are `width` wide, relative to the farthest place. `density` is 1 on average over the slots for a skill
     that goes everywhere alike. To aim "beyond" or "outward", places that nobody has visited take part, see `_beyond`.
+    To aim "frontmost", skills that go the same way keep their order.
     """
     novelty = 1 / (jnp.mean(density, axis=0) + SMALLEST_DENSITY)
     at, origin = phi(places), phi(start)
-    reach = jnp.max(_length(at - origin))
     visits = jnp.log(jnp.maximum(density - SMALLEST_DENSITY, 0.0) + 1e-9)
-    tilt = BREAK_TIES * jnp.linspace(-1, 1, len(density)) if aim == "frontmost" else jnp.zeros(len(density))
+    away = _length(at - origin)
+    reach = jnp.max(away)
+    order = jnp.argsort(jnp.argsort(density @ away / jnp.sum(density, axis=1)))
+    rank = 2 * order / (len(density) - 1 + 1e-9) - 1 if aim == "frontmost" else jnp.zeros(len(density))
 
     def claims(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
         closeness = -_squared_distances(where, at) / (2 * (width * reach) ** 2)
         claimed = jax.lax.map(lambda visits: jax.nn.logsumexp(visits + closeness, axis=1), visits)
-        return claimed + tilt[:, None] * _length(where - origin) / reach
+        return claimed + KEEP_ORDER * rank[:, None] * _length(where - origin) / reach
 
     where, log_mass, log_novelty = at, jnp.zeros(len(at)), jnp.log(novelty)
     looks_beyond = aim in ("beyond", "outward")
@@ -116,7 +119,7 @@ def _beyond(
 def _extended(
     middle: Float[Array, "skill latent"], origin: Float[Array, " latent"], aim: Aim
 ) -> tuple[Float[Array, "skill latent"], Bool[Array, " skill"]]:
-    """The aims: the middle of a share, or far beyond it for all or for those whom no other skill is ahead of."""
+    """(aims, whose have no end): the middle of a share, or far beyond it for all or for whom no other is ahead of."""
     way = middle - origin
     length = _length(way)
     if aim in ("endless", "outward"):
@@ -161,8 +164,8 @@ AIM_AT_NEW = 0.5
 """Exponent of novelty in the weight that a place has in the middle of a share."""
 ENDLESS = 50.0
 """How many times as far as the middle of its share an aim without end is: in effect a direction."""
-BREAK_TIES = 5.0
-"""How much more the last skill claims the farthest place than the first does, in logs, halved: of skills that go the
-same way, and so have equal claims, one stays behind and one goes on."""
+KEEP_ORDER = 5.0
+"""By how much the claim on the farthest place is raised for the skill that goes farthest, and lowered for that which
+stays nearest, in logs: skills that go the same way have nearly equal claims, and are spaced one behind the other."""
 SPREAD, SLACK = 10.0, 1e-3
 """Steps apart that are worth as much as the constraint's multiplier, and how far inside it phi is pushed no further."""

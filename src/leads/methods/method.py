@@ -20,7 +20,7 @@ class Method(Protocol):
     Config: ClassVar[type]
     """A frozen `leads.config.fields.Config`; every method's has n_skill and n_episode, episodes per skill and epoch.
 
-    If it has `epoch_samples` too, fewer episodes may be begun; the others have no steps.
+    If it has `epoch_samples` too, or divides episodes, fewer may be begun; the others have no steps.
     """
     title: ClassVar[str]
     """Its name in tables and figures."""

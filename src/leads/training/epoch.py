@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from leads.config.fields import shown
+from leads.errors import UserError
 from leads.methods.method import DividesEpisodes, Method, targets_of
 from leads.tasks.task import Task
 from leads.training import grid, metrics
@@ -32,15 +34,18 @@ class TrainState(eqx.Module):
 
 
 def episodes_begun(method: Method, state: Any, episode_length: float) -> Int[np.ndarray, " skill"]:
-    """Episodes of each skill in the next epoch: as many as give `epoch_samples` if they last as long as the last ones.
+    """Episodes of each skill in the next epoch: about as many as give `epoch_samples` if they last as the last ones did.
 
-    They are divided as the method wants, or evenly; at least one each.
+    They are divided as the method wants, or evenly; n_episode is the most, 1 the least.
     """
     c = method.config
     wanted = getattr(c, "epoch_samples", None)  # a method from outside may not have it
     mean = c.n_episode if wanted is None else wanted / (c.n_skill * episode_length)
     weights = np.asarray(method.collects(state)) if isinstance(method, DividesEpisodes) else np.ones(c.n_skill)
-    return np.clip(np.rint(mean * weights / weights.mean()), 1, c.n_episode).astype(int)
+    if weights.shape != (c.n_skill,) or not (np.isfinite(weights) & (weights > 0)).all():
+        raise UserError(f"method: collects gave {shown(weights.tolist())}; it must give {c.n_skill} numbers above 0")
+    each = weights * min(mean / weights.mean(), c.n_episode / weights.max())
+    return np.clip(np.rint(each), 1, c.n_episode).astype(int)
 
 
 def evaluations(task: Task, method: Method, budget: int) -> Callable[[int, int], bool]:
