@@ -245,9 +245,10 @@ def test_settings_of_a_part_hold_where_it_is_chosen():
     """By the task's settings or by the user, who may also choose another."""
     on = lambda task, **options: shipped_settings("leads", task, step_cost(task) or "cheap", options)
     assert on("half-cheetah")["improve"] == "sac" and on("half-cheetah")["share_weight"] == 0
-    assert "samples_per_step" not in on("half-cheetah", improve="measure") | on("fetch-reach")
-    by_sac = on("fetch-reach", improve="sac")
-    assert (by_sac["samples_per_step"], by_sac["noise_scale"], on("fetch-reach")["noise_scale"]) == (8, 1, 2)
+    through_measure = on("fetch-reach", improve="measure")
+    assert "samples_per_step" not in on("half-cheetah", improve="measure") | through_measure
+    assert (on("fetch-reach")["samples_per_step"], on("fetch-reach")["roam_weight"]) == (8, 5)
+    assert through_measure["entropy"] == 0.05 and "roam_weight" not in through_measure
     assert on("finger")["wanted_entropy"] == 0.2 and on("finger", improve="measure")["entropy"] == 0.02
     assert on("maze-hard", improve="sac")["epoch_samples"] == 1500 and on("maze-hard") == {}
 
@@ -258,7 +259,9 @@ def test_settings_of_tasks_on_the_host_hold_for_all_of_them_and_a_tasks_own_are_
     host = _all_settings()["leads"]["host"]
     assert on("leads", PENDULUM) == on("leads", "half-cheetah-paper") == host
     assert on("leads", "hand") == host | {"n_skill": 12}
-    assert on("leads", "fetch-reach") == host | _all_settings()["leads"]["fetch-reach"]
+    by_sac = _all_settings()["leads --improve sac"]
+    whole = {"improve": "sac"} | by_sac["host"] | by_sac["fetch-reach"]
+    assert whole.items() <= on("leads", "fetch-reach").items()
     for method in ON_SAC:
         assert on(method, "maze-u") == {}
         assert on(method, "finger") == _all_settings()["sac"]["host"]

@@ -43,7 +43,7 @@ def test_a_method_may_collect_more_with_some_skills(weights, n_episode, begun):
 def test_episodes_that_cannot_be_divided_so_are_refused(weights):
     divides = method(n_skill=6, n_episode=4)
     divides.collects = lambda state: state
-    with pytest.raises(leads.UserError, match="method: collects gave .*; it must give 6 numbers above 0"):
+    with pytest.raises(leads.UserError, match=r"method: collects gave .*; it must give 6 numbers above 0"):
         episodes_begun(divides, weights, 200.0)  # type: ignore[arg-type]
 
 

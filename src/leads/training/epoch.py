@@ -34,7 +34,7 @@ class TrainState(eqx.Module):
 
 
 def episodes_begun(method: Method, state: Any, episode_length: float) -> Int[np.ndarray, " skill"]:
-    """Episodes of each skill in the next epoch: about as many as give `epoch_samples` if they last as the last ones did.
+    """Episodes of each skill in the next epoch: as many as give about `epoch_samples`, if they last as the last.
 
     They are divided as the method wants, or evenly; n_episode is the most, 1 the least.
     """
