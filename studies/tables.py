@@ -186,6 +186,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "best-as-shipped": lambda study: against_the_best(as_shipped(whole(study))),
     "tests": lambda study: tests(whole(study)),
     "slide-tests": lambda study: tests(whole(study, ["fetch-slide"]), WITH_PRODUCT),
+    "reach-tests": lambda study: tests(whole(study, ["fetch-reach"]), WITH_PRODUCT),
     "finger-tests": lambda study: tests(whole(study, ["finger"]), WITH_PRODUCT),
     "noisy": lambda study: noisy(whole(study, ROBOTS)),
     "below": below,
