@@ -14,7 +14,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 run: $(VENV)/installed  ## six skills in the Hard maze, with pictures and a film of them (a few minutes)
-	$(BIN)/leads train --task maze-hard --samples 400000 --out runs/demo-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/leads train --task maze-hard --samples 500000 --out runs/demo-$$(date +%Y%m%d-%H%M%S)
 	$(BIN)/leads skills $$(ls -td runs/demo-* | head -1)
 
 test: $(VENV)/installed  ## all tests, one process per core
