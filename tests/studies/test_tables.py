@@ -66,7 +66,7 @@ def test_variants_are_read_off_their_curves(made):
 
 
 def test_methods_are_compared_under_the_same_noise(made):
-    for noise, by_sac in {"white": 3, "pink": 0}.items():
+    for noise, by_sac in {"white": 4, "pink": 0}.items():
         rows = made[noise][1:]
         assert len(rows) == 3 * 9 + by_sac and {row[-1] for row in rows} == {"5"}
     changed = {row[1] for row in made["below"][1:] if row[0] == "CSD"}
