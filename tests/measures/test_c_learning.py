@@ -116,7 +116,8 @@ def test_w_is_that_of_the_smaller_target_and_both_twins_learn(make_batch):
 
     after = learnt.after_step(measure, batch)
     online, target = (twins.networks[0].phi.weights[0] for twins in (measure.online, measure.target))
-    np.testing.assert_allclose(after.target.networks[0].phi.weights[0], 0.25 * online + 0.75 * target, rtol=1e-4, atol=1e-7)
+    expected = 0.25 * online + 0.75 * target
+    np.testing.assert_allclose(after.target.networks[0].phi.weights[0], expected, rtol=1e-4, atol=1e-7)
     np.testing.assert_array_equal(after.online.networks[0].phi.weights[0], online)
 
 
