@@ -72,7 +72,7 @@ def divide(
     away = _length(at - origin)
     reach = jnp.max(away)
     order = jnp.argsort(jnp.argsort(density @ away / jnp.sum(density, axis=1)))
-    rank = 2 * order / (len(density) - 1 + 1e-9) - 1 if aim == "frontmost" else jnp.zeros(len(density))
+    rank = 2 * order / max(len(density) - 1, 1) - 1 if aim == "frontmost" else jnp.zeros(len(density))
 
     def claims(where: Float[Array, "n latent"]) -> Float[Array, "skill n"]:
         closeness = -_squared_distances(where, at) / (2 * (width * reach) ** 2)
